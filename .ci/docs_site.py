@@ -55,6 +55,7 @@ CONTENTS = {
         "docs/server",
         "docs/fastapi",
         "docs/troubleshooting",
+        "docs/faq",
     ],
     "Formats and laws": [
         "docs/providers",

@@ -4,12 +4,13 @@ Usage: python .ci/house.py
 
 Every import counts, including those for type checkers and those inside functions. A name that is
 imported from a package, or read from a package imported as a namespace, counts as an import of the
-module that defines it. Exit code 1 means that there are circles or deep imports; they are named.
-`just layers` checks that imports run downward. Characters are those of code, without docstrings,
-comments and indentation.
+module that defines it. Exit code 1 means that there are circles or deep imports, which are named,
+or that the code has grown by more than 1 % since the last release. `just layers` checks that
+imports run downward. Characters are those of code, without docstrings, comments and indentation.
 """
 
 import ast
+import re
 import sys
 import tomllib
 from collections import Counter
@@ -18,6 +19,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 Import = tuple[str, str]  # a module, and a name that is imported from it
+RELEASED = ".ci/released_characters"
+"""The characters of all code at the last release; each release writes its own."""
+DECIDED = re.compile(r"[Tt]he code may have ([\d,]+)\s+characters")
+"""The line of a decision that lets the code grow further."""
 
 
 class House:
@@ -113,6 +118,14 @@ class House:
         return dict(found.most_common())
 
 
+def most_characters(root: Path) -> int:
+    """Return the allowed characters: 1 % over the last release, or what a decision allows."""
+    released = int((root / RELEASED).read_text(encoding="utf-8"))
+    pages = sorted((root / "docs" / "decisions").glob("*.md"))
+    decided = [each for page in pages for each in DECIDED.findall(page.read_text(encoding="utf-8"))]
+    return max(released + released // 100, *(int(each.replace(",", "")) for each in decided), 0)
+
+
 def _characters(path: Path) -> int:
     source = path.read_text(encoding="utf-8")
     docstrings = {
@@ -138,14 +151,18 @@ def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
 
 def main() -> int:
     """Print the characters of each room, and what must not be; return 1 if there is any."""
-    house = House(ROOT)
+    house, most = House(ROOT), most_characters(ROOT)
     characters = house.characters()
-    for room, number in {**characters, "in all": sum(characters.values())}.items():
+    total = sum(characters.values())
+    for room, number in {**characters, "in all": total, "allowed": most}.items():
         print(f"{number:>9,}  {room}")
     offenders = house.offenders()
     for what, found in offenders.items():
         print(f"\n{len(found)} {what}", *found, sep="\n  ")
-    return 1 if any(offenders.values()) else 0
+    if total > most:
+        print(f"\nThe code has {total - most:,} characters too many. Delete some, or decide:")
+        print(f"  (docs/decisions) The code may have {total:,} characters, because ...")
+    return 1 if total > most or any(offenders.values()) else 0
 
 
 if __name__ == "__main__":

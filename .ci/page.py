@@ -1,4 +1,4 @@
-"""Build the page from `web/`, check its types, run its tests and check its size.
+"""Build the page from `web/`, check its format and types, run its tests and check its size.
 
 Usage: python .ci/page.py [--write]
 
@@ -27,7 +27,7 @@ def main(*arguments: str) -> int:
         print(f"skipped: {missing}; the committed page stays as it is")
         return 0
     npm("ci", "--no-audit", "--no-fund")
-    for script in ("types", "test"):
+    for script in ("format", "types", "test"):
         npm("run", "--silent", script)
     with tempfile.TemporaryDirectory() as folder:
         built = PAGE if arguments == ("--write",) else Path(folder) / "page"

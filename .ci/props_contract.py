@@ -9,13 +9,14 @@ shipped beside them, so that a frontend is type-checked against the renderer.
 import json
 from inspect import getdoc
 from pathlib import Path
+from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from polycontext.nodes.props.component_renderer import DECLARATION, SCHEMA, ChatProps
 
 SHIPPED = Path(__file__).resolve().parents[1] / "nodes" / "props"
 
-_PLAIN = {str: "string", float: "number", bool: "boolean"}
+_PLAIN = {str: "string", float: "number", bool: "boolean", NoneType: "null"}
 """The names of plain types in both languages."""
 
 
@@ -94,6 +95,8 @@ def _schema(type_: Any) -> dict[str, Any]:
         return {"enum": list(get_args(type_))}
     if get_origin(type_) is list:
         return {"type": "array", "items": _schema(get_args(type_)[0])}
+    if isinstance(type_, UnionType):
+        return {"anyOf": [*map(_schema, get_args(type_))]}
     return {"type": _PLAIN[type_]}
 
 
@@ -112,6 +115,10 @@ def _typescript(type_: Any) -> str:
         return str(type_.__name__)
     if get_origin(type_) is Literal:
         return " | ".join(json.dumps(value) for value in get_args(type_))
+    if isinstance(type_, UnionType):
+        return " | ".join(map(_typescript, get_args(type_)))
+    if isinstance(type_, UnionType):
+        return " | ".join(map(_typescript, get_args(type_)))
     if get_origin(type_) is list:
         return f"{_typescript(get_args(type_)[0])}[]"
     return _PLAIN[type_]

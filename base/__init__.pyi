@@ -16,6 +16,7 @@ from .errors import (
     require,
     require_extra,
     safe_repr,
+    unexpected,
     whole_number,
 )
 from .law import Law, LawViolation, laws_of
@@ -44,5 +45,6 @@ __all__ = [
     "require",
     "require_extra",
     "safe_repr",
+    "unexpected",
     "whole_number",
 ]

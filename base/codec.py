@@ -6,11 +6,14 @@ and its path. Import this module lazily, when the first text is read or written,
 package does not load it.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from math import isfinite
+from operator import is_
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import orjson
@@ -22,15 +25,11 @@ from cattrs import (
     IterableValidationError,
     IterableValidationNote,
 )
-from cattrs.cols import (
-    homogenous_tuple_structure_factory,
-    list_structure_factory,
-    mapping_structure_factory,
-)
+from cattrs.cols import mapping_structure_factory
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from .errors import InvalidDataError, safe_repr
-from .json_data import INTEGERS, FrozenDict, check_text, freeze_object, thaw, under
+from .json_data import EMPTY, INTEGERS, FrozenDict, check_text, freeze_object, thaw, under
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
@@ -39,6 +38,7 @@ Hook = Callable[[Any, Any], Any]
 def strict_converter(
     *,
     complete: bool = False,
+    immutable: bool = False,
     sparse: Collection[type] = (),
     unions: Mapping[Any, str] | None = None,
 ) -> Converter:
@@ -51,6 +51,8 @@ def strict_converter(
     Args:
         complete: require fields that have a default, too, so that a default never replaces lost
             data.
+        immutable: read mappings as `FrozenDict`, and return a tuple or one of these unchanged if it
+            holds what it should.
         sparse: records whose fields are omitted when they have their default.
         unions: union types, each with the key that holds the name of the class.
     """
@@ -76,11 +78,11 @@ def strict_converter(
     )
     converter.register_structure_hook_func(_has_origin(Literal), _literal)
     converter.register_structure_hook_factory(
-        _has_origin(list, tuple), lambda kind: _list_reader(kind, converter)
+        _has_origin(list, tuple), lambda kind: _list_reader(kind, converter, shared=immutable)
     )
     # JSON data has its own hook below, which takes precedence.
     converter.register_structure_hook_factory(
-        _has_origin(dict, Mapping), lambda kind: _table_reader(kind, converter)
+        _has_origin(dict, Mapping), lambda kind: _table_reader(kind, converter, shared=immutable)
     )
     converter.register_structure_hook_func(_is_json_object, lambda value, _: freeze_object(value))
     converter.register_unstructure_hook_func(_is_json_object, thaw)
@@ -111,16 +113,43 @@ def structured(
     """
     try:
         return converter.structure(data, kind)
-    except (
-        ClassValidationError,
-        IterableValidationError,
-        TypeError,
-        ValueError,
-        KeyError,
-    ) as error:
-        raise InvalidDataError(
-            *_first_fault(error, path, legal or f"the fields of {getattr(kind, '__name__', kind)}")
-        ) from None
+    except _FAULTS as error:
+        raise _as_data_error(error, kind, path, legal) from None
+
+
+def reader(
+    converter: Converter, kind: Any, path: str = "", *, default: object = NOTHING
+) -> Callable[[Any], Any]:
+    """Return a function that reads values of a type as `structured` does, for many values.
+
+    The very object `default` is returned unread.
+    """
+    hook = converter.get_structure_hook(kind)
+
+    def read(value: Any) -> Any:
+        if value is default:
+            return value
+        try:
+            return hook(value, kind)
+        except _FAULTS as error:
+            raise _as_data_error(error, kind, path) from None
+
+    def read_text(value: Any) -> Any:
+        # Most fields are ASCII text, which needs no further look.
+        return value if type(value) is str and value.isascii() else read(value)
+
+    return read_text if kind is str else read
+
+
+_FAULTS = (ClassValidationError, IterableValidationError, TypeError, ValueError, KeyError)
+
+
+def _as_data_error(
+    error: Exception, kind: Any, path: str = "", legal: str = ""
+) -> InvalidDataError:
+    legal = legal or f"the fields of {getattr(kind, '__name__', kind)}"
+    found, what, legal = _first_fault(error, path, legal)
+    return InvalidDataError(found if path else found.removeprefix("."), what, legal)
 
 
 def to_text(converter: Converter, value: object, kind: Any = None) -> str:
@@ -155,6 +184,51 @@ JSON object.
     return data
 
 
+def json_value(raw: object, path: str = "$") -> Any:
+    """Return the value of JSON text: a string, or bytes in UTF-8.
+
+    Nothing is lost: a key that an object has twice is refused, and integers are exact.
+
+    Raises:
+        InvalidDataError: not text, or not JSON (NaN and lone surrogates are not).
+
+    >>> json_value('{"a": 36893488147419103232}')
+    {'a': 36893488147419103232}
+    >>> json_value('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    polycontext.base.errors.InvalidDataError: $: not JSON: the key 'a' occurs twice. Use JSON text \
+in UTF-8.
+    """
+    if not isinstance(raw, (str, bytes, bytearray, memoryview)):
+        raise InvalidDataError(path, f"{type(raw).__name__} is not JSON text", "bytes or str")
+    try:
+        data = raw.encode() if isinstance(raw, str) else bytes(raw)
+        with suppress(ValueError, TypeError):
+            value = orjson.loads(data)
+            # orjson drops keys and rounds integers, and then does not write the same text.
+            if orjson.dumps(value) == data:
+                return value
+        value = json.loads(data.decode(), object_pairs_hook=_each_once, parse_constant=_refuse)
+        if b"\\u" in data:
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise InvalidDataError(path, f"not JSON: {error}", "JSON text in UTF-8") from None
+    return value
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice[:40]!a} occurs twice")
+    return found
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
 def is_cut_off(text: str | bytes) -> bool:
     r"""Return whether `text` is only the beginning of JSON, as a crash leaves a file's last line.
 
@@ -181,7 +255,7 @@ def _first_fault(error: BaseException, path: str, legal: str) -> tuple[str, str,
         return (
             f"{path}.{inner}" if inner and not inner.startswith("[") else f"{path}{inner}",
             error.what,
-            error.legal,
+            error.legal or legal,
         )
     return path, str(error) or type(error).__name__, legal
 
@@ -255,7 +329,7 @@ def _moment(value: object, _: type[datetime]) -> datetime:
         moment = datetime.fromisoformat(value)
     except ValueError:
         raise InvalidDataError("", f"{value!r:.60} is not a moment", legal) from None
-    if moment.utcoffset() is None:
+    if moment.tzinfo is not UTC and moment.utcoffset() is None:
         raise InvalidDataError("", f"{value!r:.60} is without a time zone", legal)
     return moment
 
@@ -275,16 +349,42 @@ def _has_origin(*origins: Any) -> Callable[[Any], bool]:
     return lambda kind: get_origin(kind) in origins
 
 
-def _list_reader(kind: Any, converter: Converter) -> Hook:
-    is_list = get_origin(kind) is list
-    make = list_structure_factory if is_list else homogenous_tuple_structure_factory
-    structure: Any = make(kind, converter)
-    return lambda value, _: structure(_require(value, (list, tuple), "a list"), kind)
+def _list_reader(kind: Any, converter: Converter, *, shared: bool) -> Hook:
+    made, item = get_origin(kind), get_args(kind)[0]
+    hook, is_checked = converter.get_structure_hook(item), shared and has(item)
+
+    def read(value: Any, _: object) -> Any:
+        _require(value, (list, tuple), "a list")
+        if is_checked and type(value) is made and {*map(type, value)} <= {item}:
+            return value  # records were checked when they were created
+        try:
+            items = made([hook(each, item) for each in value])
+        except _FAULTS:
+            # Read again to find the place: keeping it would cost more where nothing is wrong.
+            items = made([read_at(index, each) for index, each in enumerate(value)])
+        is_same = shared and type(value) is made and all(map(is_, items, value))
+        return value if is_same else items
+
+    def read_at(index: int, each: Any) -> Any:
+        try:
+            return hook(each, item)
+        except _FAULTS as error:
+            raise InvalidDataError(*_first_fault(error, f"[{index}]", "")) from None
+
+    return read
 
 
-def _table_reader(kind: Any, converter: Converter) -> Hook:
+def _table_reader(kind: Any, converter: Converter, *, shared: bool) -> Hook:
     structure: Any = mapping_structure_factory(kind, converter)
-    return lambda value, _: structure(_require(value, Mapping, "an object"), kind)
+
+    def read(value: Any, _: object) -> Any:
+        items = structure(_require(value, Mapping, "an object"), kind)
+        if not shared:
+            return items
+        is_same = type(value) is FrozenDict and all(map(is_, items.values(), value.values()))
+        return value if is_same else FrozenDict(items) if items else EMPTY
+
+    return read
 
 
 def _require(value: object, kind: Any, name: str) -> Any:

@@ -8,8 +8,10 @@ make both methods of a class from one.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from functools import partial, wraps
-from inspect import Parameter, Signature, iscoroutinefunction, signature
+from inspect import Parameter, Signature, isawaitable, iscoroutinefunction, signature
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, get_args
+
+from .errors import InvalidOptionError, unexpected
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,12 +34,60 @@ def in_thread(function: Callable[..., Any], *args: Any) -> Effect:
     return Effect(partial(function, *args), partial(asyncio.to_thread, function, *args))
 
 
+def running(what: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Effect:
+    """Return the effect of calling a function of the user's that may be async.
+
+    What it returns is awaited, or run to its end. `adrive` calls one that is not async in a thread.
+
+    Raises:
+        InvalidOptionError: it is async, and `drive` runs it where an event loop runs. `what` names
+            the function.
+    """
+
+    def run() -> Any:
+        result = function(*args, **kwargs)
+        if not isawaitable(result):
+            return result
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(_awaited(result))
+        if isinstance(result, Coroutine):
+            result.close()
+        legal = "asend() or arun() where an event loop runs, or a function that is not async"
+        raise InvalidOptionError(what, function, legal)
+
+    async def arun() -> Any:
+        if iscoroutinefunction(function):
+            return await function(*args, **kwargs)
+        result = await asyncio.to_thread(function, *args, **kwargs)
+        return await result if isawaitable(result) else result
+
+    return Effect(run, arun)
+
+
+async def _awaited(result: Awaitable[Any]) -> Any:
+    return await result
+
+
 def together(pieces: Iterable[Steps[R]]) -> Effect:
-    """Return the effect of several pieces of work: in sequence, or concurrently under `adrive`."""
+    """Return the effect of several pieces of work: in sequence, or concurrently under `adrive`.
+
+    If one fails, the others are cancelled, or do not begin.
+    """
     work = list(pieces)
-    return Effect(
-        lambda: [drive(each) for each in work], lambda: asyncio.gather(*map(adrive, work))
-    )
+
+    async def concurrently() -> list[R]:
+        tasks = [asyncio.ensure_future(adrive(each)) for each in work]
+        try:
+            return await asyncio.gather(*tasks)
+        except Exception:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+
+    return Effect(lambda: [drive(each) for each in work], concurrently)
 
 
 def within(
@@ -104,12 +154,13 @@ def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatena
     """
     whole = signature(make)
     known = _keywords(whole)
+    owner, _, name = make.__qualname__.rpartition(".")
+    awaits = f"{owner}.a{name}"
 
     def check(given: Iterable[str]) -> None:
         for name in given:
             if known is not None and name not in known:
-                called = f"{make.__qualname__}()"
-                raise TypeError(f"{called} got an unexpected keyword argument {name!r}")
+                raise unexpected(f"{make.__qualname__}()", name, known)
 
     @wraps(make)
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -121,9 +172,11 @@ def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatena
         # Called here and not in the coroutine, so that warnings point at the caller.
         try:
             check(kwargs)
-            return adrive(make(self, *args, **kwargs))
+            coroutine: Any = adrive(make(self, *args, **kwargs))
         except Exception as error:  # noqa: BLE001 - raised when it is awaited, as any other
             return _raising(error)
+        coroutine.__qualname__ = awaits  # a warning that it was not awaited names it
+        return coroutine
 
     gives = get_args(whole.return_annotation)
     vars(method).update(

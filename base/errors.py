@@ -9,7 +9,7 @@ When one of these errors is raised, nothing has changed.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from math import inf
 from types import UnionType
@@ -116,6 +116,19 @@ def is_whole(value: object, least: float = -inf, most: float = inf) -> TypeGuard
 def is_number(value: object, least: float = -inf, most: float = inf) -> TypeGuard[float]:
     """Return whether `value` is a number from `least` to `most`; booleans and nan are not."""
     return is_whole(value, least, most) or (isinstance(value, float) and least <= value <= most)
+
+
+def unexpected(called: str, name: str, legal: Iterable[str]) -> TypeError:
+    """Return the error for a keyword that `called` does not declare; it names a similar one.
+
+    >>> print(unexpected("open()", "max_token", ["max_tokens", "model"]))
+    open() got an unexpected keyword argument 'max_token'. Did you mean 'max_tokens'?
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
+
+    near = get_close_matches(name, list(legal), 1)
+    problem = f"{called} got an unexpected keyword argument {name!r}"
+    return TypeError(f"{problem}. Did you mean {near[0]!r}?" if near else problem)
 
 
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:

@@ -321,21 +321,27 @@ _FROZEN = _Form(_frozen_object, _frozen_list, INTEGERS)
 
 
 def _taken(value: Any, levels: int, form: _Form) -> Any:
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, int):
-        return _integer(value, form.integers)
-    if isinstance(value, float):
-        return _finite(value)
-    is_list = isinstance(value, (list, tuple))
-    # Naming dict spares most values the slow check against an abstract class.
-    if not is_list and not isinstance(value, (dict, Mapping)):
-        raise _fault(f"{type(value).__name__} is not JSON data")
+    # Naming the usual types first spares them the slow checks.
+    kind = type(value)
+    if kind is not dict and kind is not list:
+        if (
+            value is None
+            or kind is bool
+            or (kind is int and value in form.integers)
+            or (kind is float and isfinite(value))
+        ):
+            return value
+        if isinstance(value, str):
+            return _text(value)
+        if isinstance(value, int):
+            return _integer(value, form.integers)
+        if isinstance(value, float):
+            return _finite(value)
+        if not isinstance(value, (list, tuple, Mapping)):
+            raise _fault(f"{kind.__name__} is not JSON data")
     if not levels:
         raise _fault("nested too deep, or in itself", f"at most {MAX_DEPTH} levels")
-    if is_list:
+    if isinstance(value, (list, tuple)):
         return form.lists(_taken_list(value, levels - 1, form), value)
     return form.objects(_taken_object(value, levels - 1, form), value)
 

@@ -17,6 +17,8 @@ BENCHMARKS = {
     "cache_peers": ("benchmarks.budget", "what a prompt cache keeps of other libraries' lists"),
     "erasing": ("benchmarks.erasing", "erasures in a file of 1 GB beside two writers"),
     "fuzz": ("benchmarks.fuzz_agent_context", "100,000 mutated documents for the AgentContext"),
+    "gateway": ("benchmarks.gateway", "cost and values in view of compressed rows of agents"),
+    "idle": ("benchmarks.idle", "recorded agents whose users pause, priced with idle compression"),
     "large_window": ("benchmarks.large_window", "windows of many turns"),
     "long_session": ("benchmarks.long_session", "one durable session of 400,000 turns"),
     "margins": ("benchmarks.margins", "tokenizers of open models beside what a session counts"),

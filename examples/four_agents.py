@@ -5,15 +5,19 @@ They share the context of one session, so a rewind takes back what they wrote.
 Prints::
 
     refused: agent 'intent_detection' may not write llm.model
-    Shared enrichment.facts: {"id":"f1","content":"line 1041: disk full",...}
+    Shared enrichment.facts: {"content":"line 1041: disk full","source":"the log of the night"}
     assistant: The report failed because the disk was full; free some space before tonight.
     shared: 2 intents, 1 plan, 1 fact, 1 conclusion
     after a rewind: 0 intents, 0 plans, 0 facts, 0 conclusions
 """
 
+from typing import ClassVar
+
+from attrs import evolve
+
 from polycontext import ContextSession
 from polycontext.agent_context import ContextViolationError
-from polycontext.agents import Agent, AgentMachine
+from polycontext.agents import Agent, AgentMachine, NodeRegion
 from polycontext.testing import ScriptedModel
 
 LINES = ["report page written"] * 1040 + ["disk full"] + ["report page written"] * 1659
@@ -25,6 +29,21 @@ MODEL = ScriptedModel(
         r"disk full": ANSWER,
     }
 )
+
+
+class Nodes(NodeRegion):
+    """The nodes, of which Reply reads the facts that all agents share."""
+
+    nodes: ClassVar = {
+        **NodeRegion.nodes,
+        "REPLYING": evolve(NodeRegion.nodes["REPLYING"], reads="enrichment.facts"),
+    }
+
+
+class Machine(AgentMachine):
+    """The machine with these nodes."""
+
+    regions: ClassVar = {"node": Nodes}
 
 
 def detect_intent(agent: Agent) -> None:
@@ -68,7 +87,7 @@ def counted(agent: Agent) -> str:
 
 def main() -> None:
     """Answer one question, and take it back."""
-    agent = Agent(ContextSession(max_tokens=4000, machine=AgentMachine), MODEL)
+    agent = Agent(ContextSession(max_tokens=4000, machine=Machine), MODEL)
     for write in (detect_intent, retrieve, infer):
         write(agent)
     reply = agent.send("Why did the nightly report fail?")

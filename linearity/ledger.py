@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from attrs import define, evolve, field, frozen
+from attrs import astuple, define, evolve, field, frozen
 
 from polycontext.base import CallerError, Column, InvalidDataError, InvalidOptionError
 
@@ -99,17 +99,17 @@ class LinearityMap:
             InvalidDataError: the id is empty, a text cannot be stored, the class is not a
                 `ResourceClass`, or `when` has no time zone.
         """
-        known = self._store.find_class(check_resource_id(resource_id))
+        kind = self._store.find_kind(check_resource_id(resource_id))
         tag = Tag(
             resource_class, provenance=provenance, rationale=rationale, when=when, pinned=pinned
         )
-        if known is None:
+        if kind is None:
             return type(self)(
                 self._store.append(resource_id, tag), self._stats.tagged(resource_class)
             )
-        if known is resource_class:
+        if kind.resource_class is resource_class:
             return self
-        return self._raised(resource_id, known, tag)
+        return self._raised(resource_id, kind.resource_class, tag)
 
     def promote(
         self,
@@ -162,8 +162,7 @@ class LinearityMap:
         Raises:
             UnknownResourceError: the id was never tagged; the error names near misses.
         """
-        found = self._store.find_class(resource_id)
-        return self.tag_of(resource_id).resource_class if found is None else found
+        return self.kind_of(resource_id).resource_class
 
     def classes_of(self, resource_ids: Sequence[str]) -> list[ResourceClass]:
         """Return the classes of many ids, in their order.
@@ -182,10 +181,15 @@ class LinearityMap:
         Raises:
             UnknownResourceError: the id was never tagged; the error names near misses.
         """
-        tag = self._store.find(resource_id)
-        if tag is None:
-            raise UnknownResourceError(resource_id, self._near(resource_id))
-        return tag
+        return self._known(resource_id, self._store.find(resource_id))
+
+    def kind_of(self, resource_id: str) -> Tag:
+        """Return what the tag of `resource_id` says apart from its time, which is another's.
+
+        Raises:
+            UnknownResourceError: the id was never tagged; the error names near misses.
+        """
+        return self._known(resource_id, self._store.find_kind(resource_id))
 
     @property
     def ids(self) -> Column[str]:
@@ -245,12 +249,7 @@ class LinearityMap:
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger with its counters as JSON-ready data with a schema version."""
-        tags = tuple(
-            _WrittenTag(
-                name, tag.resource_class, tag.provenance, tag.rationale, tag.when, tag.pinned
-            )
-            for name, tag in self.items()
-        )
+        tags = tuple(_WrittenTag(name, *astuple(tag, recurse=False)) for name, tag in self.items())
         ledger = _WrittenLedger(
             "polycontext.linearity", 1, self._stats.promotions, self._stats.drops, tags
         )
@@ -274,6 +273,11 @@ class LinearityMap:
         return type(self)(
             self._store.replace(resource_id, tag), self._stats.promoted(known, tag.resource_class)
         )
+
+    def _known(self, resource_id: str, tag: Tag | None) -> Tag:
+        if tag is None:
+            raise UnknownResourceError(resource_id, self._near(resource_id))
+        return tag
 
     def _near(self, resource_id: object) -> tuple[str, ...]:
         if not isinstance(resource_id, str) or len(resource_id) > _NEAR_MISS_LENGTH:

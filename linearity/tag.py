@@ -166,16 +166,16 @@ class SharedStore:
         place = self.place(resource_id)
         return None if place is None else self._kinds[place].at(self._whens[place])
 
-    def find_class(self, resource_id: str) -> ResourceClass | None:
-        """Return the class of `resource_id`, or None if the id is unknown."""
+    def find_kind(self, resource_id: str) -> Tag | None:
+        """Return the stored tag equal to that of `resource_id` apart from its time, or None."""
         place = self.place(resource_id)
-        return None if place is None else self._kinds[place].resource_class
+        return None if place is None else self._kinds[place]
 
     def classes(self, resource_ids: Sequence[str]) -> list[ResourceClass] | None:
         """Return the classes of many ids at once, or None if any id is unknown."""
         if len(resource_ids) * _MANY < len(self.ids):
-            found = [*map(self.find_class, resource_ids)]
-            return None if None in found else cast("list[ResourceClass]", found)
+            found = [*map(self.find_kind, resource_ids)]
+            return None if None in found else [kind.resource_class for kind in found if kind]
         kinds = dict(zip(self.ids, self._kinds, strict=True))
         try:
             return [kinds[resource_id].resource_class for resource_id in resource_ids]

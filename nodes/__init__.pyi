@@ -1,3 +1,4 @@
+from . import endings, fates, inspection
 from .builders import (
     NodeContext,
     Now,
@@ -48,13 +49,16 @@ __all__ = [
     "build_understand_context",
     "cells",
     "close_exchange",
+    "endings",
     "exchange_of",
+    "fates",
     "format_conversation_for_prompt",
     "format_entity_context",
     "format_reasoning_for_prompt",
     "get_conversation_history",
     "get_entity_context",
     "get_reasoning_trace",
+    "inspection",
     "portions",
     "quote",
     "waffle",

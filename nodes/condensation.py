@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from attrs import field, frozen
 
-from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser
-from polycontext.pressure.notes import MOST_CHARS_A_TOKEN, Candidates, clip
-from polycontext.window import ContextWindow, Role, TokenCounter, Turn, default_counter
+from polycontext.pressure import CompressionResult, ContextProjector
+from polycontext.pressure.notes import truncate
+from polycontext.window import ContextWindow, TokenCounter, Turn, default_counter
 
 
 @frozen
@@ -47,53 +47,28 @@ def write_within(
     return written
 
 
-_EXTRACTIVE = ExtractiveSummariser()
-
-
 @frozen
 class _Said:
-    """A text with its speaker and its counter, which need not be hashable."""
+    """A text and its counter, which need not be hashable."""
 
-    role: Role
     text: str
     counter: TokenCounter = field(eq=id)
 
 
-@lru_cache(8)  # All nodes of an agent read the same long texts, each for a room of its own.
-def _read(said: _Said) -> Candidates:
-    return _EXTRACTIVE.read([Turn(said.role, said.text)], counter=said.counter)
-
-
-@lru_cache(64)
+@lru_cache(64)  # All nodes of an agent read the same long texts.
 def _extract(said: _Said, max_tokens: int) -> str:
-    """Return what condensing gives, without the label that a single message does not need."""
-    count, write = said.counter.count, _EXTRACTIVE.write
-    if count(said.text) <= max_tokens:
-        return said.text
-    short = write(_read(said), max_tokens, counter=said.counter)
-    short = short.removeprefix(f"{said.role}: ").strip()
-    if short and count(short) <= max_tokens:
-        return short
-    return clip(said.text[: MOST_CHARS_A_TOKEN * max_tokens], max_tokens, said.counter)
+    return truncate(said.text, max_tokens, said.counter)
 
 
-def condense(
-    text: str,
-    max_tokens: int,
-    *,
-    role: Role = Role.ASSISTANT,
-    counter: TokenCounter | None = None,
-) -> str:
+def condense(text: str, max_tokens: int, *, counter: TokenCounter | None = None) -> str:
     """Return `text` unchanged if it has at most `max_tokens`, otherwise its most important parts.
-
-    `role` is the speaker.
 
     Law: the result has at most `max_tokens`, and is empty only if `text` is or no start of it fits.
 
     >>> condense("Three soups.", 10)
     'Three soups.'
     """
-    return _extract(_Said(role, text.strip(), counter or default_counter()), max_tokens)
+    return _extract(_Said(text.strip(), counter or default_counter()), max_tokens)
 
 
 def share_out(pool: int, wants: Sequence[int]) -> Sequence[int]:

@@ -11,8 +11,10 @@ from attrs.validators import optional
 from polycontext.base import InvalidOptionError
 from polycontext.base.json_data import FrozenDict, check_text, freeze_object
 from polycontext.linearity import ResourceClass
+from polycontext.window import TokenCounter
 
 from .checks import are_texts, is_text, parse_member, texts, whole_from
+from .condensation import condense
 from .prompt_text import Entry, Part, drop_empty, one_line, part, pin, quote_block, render_parts
 
 
@@ -268,10 +270,20 @@ def _visible_steps(turn: TurnExecutionSummary, parts: Parts) -> tuple[StepSummar
     return ()
 
 
-def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
+SAID_TOKENS = 200
+"""The most tokens of a model's own words in an entry that is kept verbatim."""
+
+
+def spoken_line(text: str, counter: TokenCounter | None = None) -> str:
+    """Return a model's words on one line of at most `SAID_TOKENS`, to be kept verbatim."""
+    return one_line(condense(text, SAID_TOKENS, counter=counter))
+
+
+def reasoning_parts(trace: ReasoningTrace, counter: TokenCounter | None = None) -> tuple[Part, ...]:
     """Return everything in `trace` as parts of a prompt.
 
-    Blocking reasons are preserved; the summary of earlier exchanges is dropped first, by line.
+    Blocking reasons, the outcomes of the last exchange, and outcomes alone of the one under way are
+    preserved; the summary of earlier exchanges is dropped first, by line.
 
     Law: no line starts with anything that a model or a user said.
     """
@@ -290,7 +302,7 @@ def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
                 map(quote_block, trace.reasoning_summary.splitlines()),
                 ResourceClass.DROPPABLE,
             ),
-            *(_format_turn(turn, trace) for turn in trace.turns),
+            *(_format_turn(turn, trace, counter) for turn in trace.turns),
             part(
                 "Conversation flow",
                 (f"{label}: {text}" for label, text in flow if text),
@@ -300,28 +312,31 @@ def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
     )
 
 
-def _format_turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
-    which = (
-        "This turn"
-        if turn is trace.current
-        else "Last turn"
-        if turn is trace.recent_summaries[-1]
-        else "Turn before"
-    )
+def _format_turn(
+    turn: TurnExecutionSummary, trace: ReasoningTrace, counter: TokenCounter | None
+) -> Part:
+    is_last = turn is not trace.current and turn is trace.recent_summaries[-1]
+    which = "This turn" if turn is trace.current else "Last turn" if is_last else "Turn before"
+    # One line tells all outcomes where they are what matters; the steps do not repeat them.
+    is_told = is_last or not any(step.description for step in turn.steps)
     decided = ": ".join(filter(None, (turn.think_decision, one_line(turn.think_goal))))
-    entries = [f"Decided: {decided}"] if decided else []
-    entries += [_format_step(step) for step in turn.steps if step.description or step.outcome]
+    entries = [Entry(f"Decided: {decided}")] if decided else []
+    entries += [Entry(text) for step in turn.steps if (text := _format_step(step, is_told=is_told))]
+    outcomes = "; ".join(step.outcome for step in turn.steps if step.outcome.strip())
+    if is_told and outcomes:
+        label = "Just accomplished" if turn is trace.current else which
+        entries.append(pin(f"{label}: {spoken_line(outcomes, counter)}"))
     if not turn.entity_curation.is_empty:
-        entries.append(f"Curation: {_format_curation(turn.entity_curation)}")
+        entries.append(Entry(f"Curation: {_format_curation(turn.entity_curation)}"))
     # Entries may be dropped, but not the reason why the exchange was blocked, which is the last.
     blocked = [] if turn.blocked_reason is None else [f"BLOCKED: {one_line(turn.blocked_reason)}"]
-    return Part(f"{which} (turn {turn.turn_num})", [*map(Entry, entries), *map(pin, blocked)])
+    return Part(f"{which} (turn {turn.turn_num})", [*entries, *map(pin, blocked)])
 
 
-def _format_step(step: StepSummary) -> str:
-    """Return a step with all its details; one without a description is its outcome."""
+def _format_step(step: StepSummary, *, is_told: bool) -> str:
+    """Return a step with all its details; without its outcome if it is told elsewhere."""
     if not step.description:
-        return f"- {one_line(step.outcome)}"
+        return "" if is_told or not step.outcome else f"- {one_line(step.outcome)}"
     lines = [
         (
             f"- Step {step.step_num} ({step.type} {one_line(step.subdomain)}): "
@@ -330,7 +345,7 @@ def _format_step(step: StepSummary) -> str:
     ]
     entities = ", ".join(map(one_line, step.entities_involved))
     details = (
-        ("Outcome", one_line(step.outcome)),
+        ("Outcome", "" if is_told else one_line(step.outcome)),
         ("Note", one_line(step.note or "")),
         ("Entities", entities),
     )
@@ -369,7 +384,7 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
       Note: one is vegan
     >>> print(format_reasoning_for_prompt(trace, "reply"))
     ### This turn (turn 4)
-    - read 3 soups
+    Just accomplished: read 3 soups
     """
     if node not in NODE_PARTS:
         raise InvalidOptionError("node", node, ", ".join(NODE_PARTS))

@@ -1,19 +1,6 @@
+from .algebra.delegation import Delegation
 from .algebra.operad import CONTEXT_OPERAD, Operad, Operation
-from .algebra.poly_agent import (
-    CONTEXT_POLYNOMIAL,
-    Left,
-    Lens,
-    PolyAgent,
-    Position,
-    Right,
-    Those,
-    context_polynomial,
-    coproduct,
-    parallel,
-    product,
-    sequential,
-    through,
-)
+from .algebra.poly_agent import CONTEXT_POLYNOMIAL, PolyAgent, Position
 from .context_session import ContextSession
 from .errors import (
     ContextOverflowError,
@@ -47,30 +34,21 @@ __all__ = [
     "ContextSession",
     "ContextState",
     "Conversation",
+    "Delegation",
     "Event",
     "IllegalDirectionError",
     "InputKind",
-    "Left",
-    "Lens",
     "Operad",
     "Operation",
     "PolyAgent",
     "Position",
     "Projection",
-    "Right",
     "SessionWriteError",
     "StoreBusyError",
     "StoreError",
-    "Those",
-    "context_polynomial",
     "context_transition",
-    "coproduct",
     "evolve",
     "known_again",
-    "parallel",
-    "product",
     "project",
     "replay",
-    "sequential",
-    "through",
 ]

@@ -9,20 +9,23 @@ This class is a table of contents: each method delegates to the module for its s
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import partial, update_wrapper
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
     Generic,
+    Never,
     ParamSpec,
     Self,
     TypeVar,
     Unpack,
+    cast,
     overload,
 )
 
-from polycontext.base import require
+from polycontext.base import require, unexpected
 from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
@@ -65,6 +68,7 @@ from .session.options import (
     OpenOptions,
     Place,
     Room,
+    SessionOptions,
     is_list,
     room_of,
 )
@@ -73,15 +77,65 @@ from .state import State
 from .stores.session_store import SessionStore
 
 if TYPE_CHECKING:
+    from polycontext.pressure import Summariser
     from polycontext.pressure.cache import CachePlan
-    from polycontext.pressure.schedule import Prices
+    from polycontext.pressure.schedule import Prices, Schedule
 
+F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 S = TypeVar("S", bound="ContextSession")
 T = TypeVar("T")
 
 _DEFAULT_TOKENS = 8000
 """The budget of a session without a model or `max_tokens`."""
+
+
+_NO_LISTENERS = (type, FunctionType, BuiltinFunctionType, MethodType)
+
+_ELSEWHERE = {
+    "add_message_turn": "session.add_message(message)",
+    "append": "session.add_message(message)",
+    "compact": "session.compress()",
+    "count_tokens": "session.usage",
+    "fork": "session.history.fork(new_id)",
+    "forget": "session.history.forget(resource_id)",
+    "load": "ContextSession.open(path, session_id)",
+    "recall_turn": "session.recall([resource_id])",
+    "rewind": "session.history.rewind(revision)",
+    "save": "ContextSession.open(path, session_id), which stores every write",
+    "search": "session.history.search(words)",
+    "summary": "session.window.turns, in which a summary is a turn",
+    "tokens": "session.window.total_tokens",
+    "turns": "session.log(), or window.turns for what the model sees",
+    "undo": "session.history.undo()",
+}
+"""What people look for on a session, and where it is."""
+
+
+class _Log(partial[tuple[Turn, ...]]):
+    """The method `log` of a session; used as a list, it says that it is called."""
+
+    def __getitem__(self, place: object) -> Never:
+        raise TypeError("log is a method. Use session.log()[...].")
+
+    def __iter__(self) -> Never:
+        raise TypeError("log is a method. Use session.log().")
+
+    __len__ = __iter__
+
+
+def _listed(method: F) -> F:
+    """Return the method `log` as a descriptor that makes a `_Log`."""
+    return cast("F", _Listed(method))
+
+
+class _Listed:
+    def __init__(self, method: Callable[..., tuple[Turn, ...]]) -> None:
+        update_wrapper(cast("Any", self), method)
+        self._method = method
+
+    def __get__(self, session: object, owner: object) -> object:
+        return self._method if session is None else _Log(self._method, session)
 
 
 class _ClassTwin(Generic[P]):
@@ -126,6 +180,8 @@ class ContextSession:
         tools: tool definitions sent with every request. Their tokens are subtracted from the
             window.
         projector: how the view is compressed, and with which summariser.
+        summariser: what writes the summaries, in short for ``ContextProjector(summariser)``
+            (docs/summarisers.md); `summarizer` is another spelling.
         threshold: the high mark above which the window is pressured, and the low mark that
             compression aims at. A number is the high mark; the low mark is four fifths of it.
         cooldown: how many turns after a compression the state stays COMPRESSED.
@@ -135,6 +191,8 @@ class ContextSession:
         provider: the default format of requests. Defaults to ``"openai"`` unless you name a model.
         prices: token prices. With them, the session also compresses when that is cheaper than
             sending the view again (docs/cache.md). Prices are not saved.
+        schedule: also compresses in idle time, once the provider's cache expires, and at boundaries
+            that you name (docs/cache.md). It is not saved.
         rules: rules about tools (`keep_last`, `never_yield`, `yield_first`), added to those of the
             projector's reach.
         clock: returns the current time, for timestamps.
@@ -205,13 +263,20 @@ class ContextSession:
         session_id: str = "session",
         provider: Format | None = None,
         prices: "Prices | None" = None,
+        schedule: "Schedule | None" = None,
         machine: type[ContextMachine] = ContextMachine,
         embedder: "parts.Embedder | None" = None,
+        summariser: "Summariser | None" = None,
+        summarizer: "Summariser | None" = None,
+        **unknown: Never,
     ) -> None:
+        if unknown:
+            known = SessionOptions.__annotations__
+            raise unexpected(f"{type(self).__name__}()", next(iter(unknown)), known)
         require("clock", clock, callable(clock), "a function that returns an aware datetime")
-        legal = "a list of listeners of the machine, such as [Watcher()], and no classes"
-        fits = is_list(listeners) and not any(isinstance(each, type) for each in listeners)
-        require("listeners", listeners, fits, legal)
+        legal = "a list of objects with methods such as on_compress, such as [Watcher()], and no "
+        fits = is_list(listeners) and not any(isinstance(each, _NO_LISTENERS) for each in listeners)
+        require("listeners", listeners, fits, f"{legal}classes or functions")
         methods = [getattr(embedder, name, None) for name in ("embed", "compare")]
         embeds = embedder is None or all(map(callable, methods))
         require("embedder", embedder, embeds, "an object with embed(texts) and compare(vectors, q)")
@@ -221,7 +286,13 @@ class ContextSession:
         self._clock = clock
         self._reports: Mapping[str, Any] = {}
         policy = construction.policy_of(
-            projector, rules, threshold, cooldown, auto=auto, prices=prices
+            construction.projector_of(projector, summariser or summarizer),
+            rules,
+            threshold,
+            cooldown,
+            auto=auto,
+            prices=prices,
+            schedule=schedule,
         )
         empty = construction.empty_conversation(
             self._room,
@@ -312,7 +383,7 @@ class ContextSession:
         ... )
         ContextSession('session', ACCUMULATING, 3 turns, 21 of 8000 tokens, 3 in the log)
         """
-        session = cls(model, **options)
+        session = cls(model, **options)  # pyright: ignore[reportArgumentType] - no key is unknown
         session.extend(messages, provider, oversize=oversize)
         return session
 
@@ -481,10 +552,18 @@ class ContextSession:
 
     @procedure
     def send_message(
-        self, content: str, items: Items = (), **when: Unpack[WriteOptions]
+        self,
+        content: str,
+        items: Items = (),
+        *,
+        oversize: Oversize = "truncate",
+        **when: Unpack[WriteOptions],
     ) -> Steps[ContextOutput]:
-        """Attach items, each alone or with its source, and add a user turn, all as one commit."""
-        turn = Add(self._turn(Role.USER, content))
+        """Attach items, each alone or with its source, and add a user turn, all as one commit.
+
+        `oversize` is as in `add`.
+        """
+        turn = Add(self._turn(Role.USER, content), oversize=oversize)
         return self._write(Together((*build_attaches(items), turn)), **when)
 
     asend_message = twin(send_message)
@@ -511,6 +590,8 @@ class ContextSession:
     @procedure
     def tick(self, now: datetime | None = None) -> Steps[tuple[str, ...]]:
         """Send the events of timers that have run out by `now`, and return their names.
+
+        A session with a `schedule` also compresses if it is idle, which counts as ``compress``.
 
         A timer is a guard of your machine, `after(seconds)`, on an event that takes no arguments.
         It counts from the event that entered the state, so it goes on after a restart. Call this
@@ -1042,6 +1123,7 @@ class ContextSession:
         """
         return parts.dispatch.machine_of(self)
 
+    @_listed
     def log(self) -> tuple[Turn, ...]:
         """Return every turn ever accepted, in order, including those that left the view."""
         return tuple(self.conversation.log)
@@ -1102,6 +1184,13 @@ class ContextSession:
             self._opened.close()
 
     aclose = twin(close)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Never:
+            advice = f". Use {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
+            problem = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
+            raise AttributeError(problem, name=name, obj=self)
 
     def __enter__(self) -> Self:
         return self

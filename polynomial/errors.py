@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from attrs import Factory, define
+from statemachine.exceptions import TransitionNotAllowed
 
 from polycontext.base import CallerError, CollaboratorError, UnknownNameError, advised
 
@@ -14,16 +15,28 @@ _OPENED = " To begin with the assistant, use from_messages or extend."
 
 
 @define(slots=False, eq=False)
-class IllegalDirectionError(CallerError, RuntimeError):
+class IllegalDirectionError(CallerError, TransitionNotAllowed, RuntimeError):
     """An input was sent that the current state does not allow.
 
-    Agents raise it too, for an input that is not a direction of their position.
+    Agents raise it too, for an input that is not a direction of their position. It is a
+    `TransitionNotAllowed` of python-statemachine, whose `event` and `configuration` are `kind` and
+    `state`.
     """
 
     state: object
     kind: object
     legal: tuple[object, ...]
     hint: str = ""
+
+    @property
+    def event(self) -> object:  # type: ignore[override]
+        """Return `kind`."""
+        return self.kind
+
+    @property
+    def configuration(self) -> tuple[object, ...]:  # type: ignore[override]
+        """Return `state`."""
+        return (self.state,)
 
     def __str__(self) -> str:
         if self.kind in self.legal:
@@ -67,11 +80,12 @@ class ContextOverflowError(CallerError, ValueError):
     taken: Mapping[str, int] = Factory(dict)
     advice: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def problem(self) -> str:
+        """Return what is wrong, without what to do."""
         if self.advice:
             return (
-                f"{self.what} takes {self.tokens:,} tokens, but the budget is "
-                f"{self.max_tokens:,}. {self.advice}"
+                f"{self.what} takes {self.tokens:,} tokens, but the budget is {self.max_tokens:,}"
             )
         told = ", ".join(
             f"{what}: {tokens:,}"
@@ -79,15 +93,12 @@ class ContextOverflowError(CallerError, ValueError):
         )
         return (
             f"{self.what} needs at least {self.tokens:,} tokens even after compression, "
-            f"but the budget is {self.max_tokens:,}"
-            + (f" ({told})" if told else "")
-            + (
-                ". End rules (see session.rules), shorten it"
-                if self.taken.get("rules")
-                else ". Shorten it"
-            )
-            + " or raise max_tokens."
+            f"but the budget is {self.max_tokens:,}" + (f" ({told})" if told else "")
         )
+
+    def __str__(self) -> str:
+        rules = "End rules (see session.rules), s" if self.taken.get("rules") else "S"
+        return f"{self.problem}. {self.advice or f'{rules}horten it or raise max_tokens.'}"
 
 
 @define(slots=False, eq=False)

@@ -38,9 +38,11 @@ class InputKind(StrEnum):
     COMPRESS = "compress"
     CLEAR = "clear"
     RECALL = "recall"
+    REFILL = "refill"
     PROMOTE = "promote"
     RESIZE = "resize"
     REWIND = "rewind"
+    UNDO = "undo"
     FORGET = "forget"
 
 
@@ -92,7 +94,7 @@ class Promotion:
 
 @frozen
 class Standing:
-    """The payload of ``rewind`` and ``forget``: the window to restore.
+    """The payload of ``rewind``, ``undo`` and ``forget``: the window to restore.
 
     `states` are those of the regions then, that of the context first, if known.
     """
@@ -129,10 +131,13 @@ class Arguments:
 
 _PAYLOADS: Mapping[Kind, tuple[Any, str]] = {
     InputKind.COMPRESS: ((int, float, Fulfilment), "a target pressure, or a fulfilled plan"),
-    InputKind.RECALL: (Edit, "the edit that brings turns back"),
+    **dict.fromkeys(
+        (InputKind.RECALL, InputKind.REFILL), (Edit, "the edit that brings turns back")
+    ),
     InputKind.PROMOTE: (Promotion, "a promotion"),
     InputKind.RESIZE: (int, "a whole number of tokens, at least 1"),
     InputKind.REWIND: (Standing, "the window that stands afterwards"),
+    InputKind.UNDO: (Standing, "the window that stands afterwards"),
     InputKind.FORGET: (Standing, "the window that stands afterwards"),
     InputKind.CLEAR: (type(None), "no payload"),
 }
@@ -148,10 +153,10 @@ class ContextInput:
 
     - turn kinds: a `Turn`, or text if the turn needs nothing else
     - ``compress``: a target pressure or a fulfilled plan
-    - ``recall``: the edit that brings turns back
+    - ``recall`` and ``refill``: the edit that brings turns back
     - ``promote``: a `Promotion`
     - ``resize``: the budget in tokens; ``clear``: none
-    - ``rewind`` and ``forget``: the window to restore, as a `Standing`
+    - ``rewind``, ``undo`` and ``forget``: the window to restore, as a `Standing`
     - events that a subclass of the machine adds: their `Arguments`
 
     `resource_class` overrides the classifier.
@@ -250,6 +255,11 @@ class ContextInput:
         return cls(InputKind.RECALL, edit)
 
     @classmethod
+    def refill(cls, edit: Edit) -> Self:
+        """Return an input that fills free room by `edit`; see ``session.history.refill``."""
+        return cls(InputKind.REFILL, edit)
+
+    @classmethod
     def promote(
         cls,
         resource_id: str,
@@ -269,6 +279,11 @@ class ContextInput:
     def rewind(cls, window: ContextWindow, *states: State) -> Self:
         """Return an input that restores an earlier window and the states of the regions then."""
         return cls(InputKind.REWIND, Standing(window, states))
+
+    @classmethod
+    def undo(cls, window: ContextWindow) -> Self:
+        """Return an input that takes a compression back and restores `window`."""
+        return cls(InputKind.UNDO, Standing(window))
 
     @classmethod
     def forget(cls, window: ContextWindow) -> Self:

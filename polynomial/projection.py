@@ -123,6 +123,7 @@ def project(
     query: str | None = None,
     counter: TokenCounter | None = None,
     summariser: Summariser | None = None,
+    summarizer: Summariser | None = None,
     repair: bool = False,
     tools: Sequence[Mapping[str, Any]] | None = (),
     reserve: int | None = None,
@@ -145,6 +146,7 @@ def project(
         query: the topic of the next answer; the turns that match it best are kept verbatim, and it
             gets more weight in the gist. Defaults to the user's last message if that asks about the
             past.
+        summariser, summarizer: what writes the summary, in either spelling.
         rules: rules for tools: `keep_last`, `never_yield`, `yield_first`.
         repair: mend the order of calls and results instead of raising: a result moves to its call,
             an unanswered call in the middle gets a marked result, and second results and those
@@ -173,7 +175,7 @@ def project(
     window = _fill(empty, known_again(parsed.turns, has_task=False))
     room = given.max_tokens - REQUEST_OVERHEAD - given.overhead
     projector = ContextProjector(
-        summariser or ExtractiveSummariser(),
+        summariser or summarizer or ExtractiveSummariser(),
         Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled),
     )
     writer: object = projector.summariser

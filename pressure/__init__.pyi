@@ -1,11 +1,13 @@
 from . import cache, gist, native, schedule, threshold
 from .edits import removal
+from .excerpts import excerpt_of, pasted_spans
 from .floors import check_floors, fidelities_after
 from .fulfilment import Fulfilment, NativeGist, Offer, Reading, Rejection
 from .gist import GistKind, is_summary
 from .ladder import Ladder, superseded_ids
+from .notes.items import Section
 from .notes.summariser import ExtractiveSummariser
-from .plan import Plan, plan_at, unbinding_plan
+from .plan import Plan, plan_at, unbinding_plan, why_each_stays
 from .projector import CompressionResult, ConflictError, ContextProjector
 from .reach import Reach
 from .summariser_protocol import (
@@ -14,6 +16,7 @@ from .summariser_protocol import (
     Summariser,
     default_summariser,
 )
+from .summary_usage import SummaryUsage, report_usage
 from .threshold import (
     AdaptiveThreshold,
     FixedThreshold,
@@ -52,25 +55,31 @@ __all__ = [
     "Reading",
     "Rejection",
     "RememberingSummariser",
+    "Section",
     "Signals",
     "Summariser",
+    "SummaryUsage",
     "Threshold",
     "View",
     "apply_edit",
     "cache",
     "check_floors",
     "default_summariser",
+    "excerpt_of",
     "fidelities_after",
     "floor_of",
     "gist",
     "is_summary",
     "native",
+    "pasted_spans",
     "plan_at",
     "pressure_of",
     "removal",
+    "report_usage",
     "schedule",
     "superseded_ids",
     "threshold",
     "unbinding_plan",
     "view_of",
+    "why_each_stays",
 ]

@@ -7,9 +7,10 @@ each counts only if the user said it verbatim.
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from typing import Any, Self
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidOptionError
 from polycontext.base.effects import Effect, Steps, in_thread, together
@@ -38,6 +39,7 @@ from .summariser_protocol import (
     RememberingSummariser,
     Summariser,
 )
+from .summary_usage import SummaryUsage
 
 Reading = Callable[[RememberingSummariser, GistJob], Any]
 """Returns a summariser's candidates for a job, including those read earlier."""
@@ -73,7 +75,8 @@ def _is_offer(value: object) -> bool:
 class Fulfilment:
     """The offers of a summariser for the jobs of a plan, in the order of the jobs.
 
-    `of` creates one from texts.
+    `of` creates one from texts. `summariser` wrote them, in `seconds` and with `usage`, as far as
+    that is known.
 
     Raises:
         InvalidOptionError: the number of offers differs from that of the jobs, or a value is not an
@@ -82,6 +85,9 @@ class Fulfilment:
 
     plan: Plan = field(repr=False)
     offers: tuple[Offer, ...] = field(converter=tuple[Offer, ...])
+    summariser: object = field(default=None, eq=False, repr=False)
+    seconds: float | None = field(default=None, eq=False)
+    usage: SummaryUsage | None = field(default=None, eq=False)
 
     def __attrs_post_init__(self) -> None:
         if len(self.offers) != len(self.plan.jobs):
@@ -96,6 +102,11 @@ class Fulfilment:
                 raise InvalidOptionError(
                     f"offers[{number}]", offer, "a text and None, or None and why there is none"
                 )
+
+    def timed(self, taken: timedelta) -> Self:
+        """Return the fulfilment with how long it took, unless that is known."""
+        seconds = max(0.0, taken.total_seconds())
+        return self if self.seconds is not None else evolve(self, seconds=seconds)
 
     @classmethod
     def of(cls, plan: Plan, *texts: str) -> Self:
@@ -176,7 +187,7 @@ def complete_offer(plan: Plan, job: GistJob, text: str) -> str:
     facts = [
         fact
         for fact in notes.facts_of(job.reads, counter)
-        if fact.head is not notes.Head.CONSTRAINTS or fact.text not in known
+        if fact.head is not notes.Section.RULES or fact.text not in known
     ]
     quotes = Quotes.of(job.reads, facts)
 
@@ -330,7 +341,7 @@ class Quotes:
             for turn in turns
             if turn.role is Role.USER and not turn.is_gist and attachment_of(turn) is None
         ]
-        texts += [fact.text for fact in facts if fact.head is notes.Head.CONSTRAINTS]
+        texts += [fact.text for fact in facts if fact.head is notes.Section.RULES]
         prose = (" ".join(" ".join(sentences(text)).split()) for text in texts)
         return cls(tuple((text, unquoted(text)) for text in prose))
 
@@ -350,7 +361,7 @@ class Quotes:
             title = line.strip().strip("#*: ") + ":"
             if title in notes.TITLES:
                 lines[number] = under = title
-            elif under != f"{notes.Head.CONSTRAINTS.value}:":
+            elif under != f"{notes.Section.RULES}:":
                 lines[number] = line
             elif bare := _LABELS.sub("", _MARKUP.sub("", " ".join(line.split()))):
                 quote, left = bare.strip(_MARKS), left - 1

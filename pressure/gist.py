@@ -1,7 +1,7 @@
 """Gists: their frames, how they are created and recognised, and the jobs that request them."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -10,9 +10,10 @@ from attrs import field, frozen
 
 from polycontext.linearity import LinearityMap
 from polycontext.window import Part, PartKind, Role, Sources, TokenCounter, Turn, count_turn
+from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
 from polycontext.window.part_removal import callers
-from polycontext.window.rules import PREFERENCE, RULES_TITLE, Rule
+from polycontext.window.rules import LATER, PREFERENCE, RULES_TITLE, Rule
 
 _SUMMARY = "[Summary of earlier messages]"
 SUMMARY_END = "[End of summary]"
@@ -193,7 +194,8 @@ def least_digest(turn: Turn, counter: TokenCounter, rules: Sequence[Rule] = ()) 
 def with_rules(body: str, rules: Sequence[Rule]) -> str:
     r"""Return the text of a gist that begins with `rules`, each whole, preferences last.
 
-    Rules that have ended, but are still to be read in a turn, follow under a heading of their own.
+    A rule that may end an earlier one stands before it and is marked as later. Rules that have
+    ended, but are still to be read in a turn, follow under a heading of their own.
 
     >>> print(with_rules("assistant: Booked.", [Rule("t1:1", "Never fly.", "t1")]))
     Standing instructions:
@@ -201,9 +203,8 @@ def with_rules(body: str, rules: Sequence[Rule]) -> str:
     Conversation:
     assistant: Booked.
     """
-    standing = sorted((each for each in rules if each.stands), key=lambda r: r.kind == PREFERENCE)
     ended = dict.fromkeys(f"- {_continued(rule.text)}" for rule in rules if not rule.stands)
-    said = [f"{_speaker(rule)}: {_continued(rule.text)}" for rule in standing]
+    said = [*_spoken(rule for rule in rules if rule.stands)]
     return "\n".join(
         (
             *((RULES_TITLE, *said) if said else ()),
@@ -212,6 +213,19 @@ def with_rules(body: str, rules: Sequence[Rule]) -> str:
             body,
         )
     )
+
+
+def _spoken(rules: Iterable[Rule]) -> Iterator[str]:
+    """Yield the lines of `rules`, each behind those that may end it, the newest first."""
+    first: dict[str, str] = {}
+    together: dict[str, list[Rule]] = {}
+    for rule in rules:
+        first[rule.id] = first.get(rule.later_than, rule.id)
+        together.setdefault(first[rule.id], []).append(rule)
+    for oldest, *later in sorted(together.values(), key=lambda its: its[0].kind == PREFERENCE):
+        for rule in (*reversed(later), oldest):
+            mark = "" if rule is oldest else f" {LATER}"
+            yield f"{_speaker(rule)}{mark}: {_continued(rule.text)}"
 
 
 def _speaker(rule: Rule) -> str:
@@ -234,6 +248,11 @@ def all_source_ids(turns: Iterable[Turn], ledger: LinearityMap) -> Sequence[str]
     `ledger` is the ledger of the window that holds `turns`.
     """
     return Sources.joined(ledger, ((turn.resource_id, turn.sources) for turn in turns))
+
+
+def is_request(turn: Turn) -> bool:
+    """Return whether `turn` is a message of the user, and not a line that opens for the other."""
+    return turn.role is Role.USER and not is_opening(turn)
 
 
 def is_summary(turn: Turn) -> bool:
@@ -270,8 +289,8 @@ class GistKind(Enum):
 class GistJob:
     """A request for one gist.
 
-    The gist takes the place of the first of `runs` (turns ``start:stop``, disjoint, in order); the
-    other runs are removed. It replaces `sources`; `reads` are those of them that are worth reading,
+    The gist takes the place of the first of `runs` (turns ``start:stop``, disjoint); the other runs
+    are removed. It replaces `sources`; `reads` are those of them that are worth reading,
     without superseded results. It may take `allowance` tokens. `about` names what matters most: the
     words of the question and of the answered calls. Its text begins with `rules`. The turns
     `again`, which are among the sources of a NATIVE gist, are repeated after it.

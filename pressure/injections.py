@@ -11,19 +11,11 @@ from pathlib import Path
 from .notes.cues import says_failure
 
 FILE = Path(__file__).with_name("injections.json")
-CERTAIN, LIKELY, BESIDE = -0.5, -1.0, -2.0
-"""Scores above which a sentence is an injection, is read as a command, and is an injection if it
-stands next to one."""
+CERTAIN, BESIDE = -0.5, -2.0
+"""Scores above which a sentence is an injection, alone and next to one."""
 
 WINDOW, STEM = 400, 6
 """How many characters are scored at a time, and the length of a word's stem."""
-
-ASKS_OF_INSTRUCTIONS = re.compile(
-    r"\b(?:inject\w*|instruct\w*|instruccion\w*|istruzion\w*|instruç\w*|anweisung\w*|prompts?"
-    r"|commands?|addressed to|hidden (?:text|note)s?)\b|指示|指令|プロンプト",
-    re.IGNORECASE,
-)
-"""Words of a question about instructions given to an assistant."""
 
 _ASIAN = "\u3040-\u30ff\u4e00-\u9fff"
 _SPECIAL = re.compile(

@@ -23,10 +23,12 @@ reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain
 from operator import neg
+from typing import NamedTuple
 
 from attrs import define, field
 
@@ -36,10 +38,15 @@ from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn
 
 from .gist import least_summary, pointer_turn
 from .reach import Columns, Kind, Reach, columns_of
+from .terms import strong_terms
 
 SURELY_ASKED = 5
 """How many of the most relevant atoms to a question may take more than their share; an answer is
 usually in a few of them."""
+
+
+EXCHANGE_SHARE = 0.7
+"""The share of the room that the message before the last user turn may take to stay complete."""
 
 
 class Rung(IntEnum):
@@ -97,7 +104,12 @@ class Ladder:
             # The newest picture stays while it fits: no gist can say what it shows.
             shows = any(atom in self.columns.bared for atom in self.columns.newest)
             return max(self.whole_newest if shows else self.cut_newest, gentlest)
-        wanted = tokens - int((1 - self.reach.recent_share) * room)
+        recent, reply = self.reach.recent_share * room, self.columns.reply
+        answered = 0 if reply is None else self.columns.atoms.tokens[reply]
+        if recent and answered <= EXCHANGE_SHARE * room:
+            # What the user answers with a word is not to be read in a summary.
+            recent = max(recent, answered)
+        wanted = tokens - int(room - recent)
         return max(
             bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), gentlest
         )
@@ -187,7 +199,10 @@ class _Climb:
         self._gist(columns.of_kind(old, Kind.REQUIRED))
         ladder.whole_tail = self._plan
         self._bare(recent)
-        self._gist(columns.of_kind(recent, Kind.REQUIRED))
+        self._gist(
+            [atom for atom in columns.of_kind(recent, Kind.REQUIRED) if atom != columns.reply]
+        )
+        self._gist([] if columns.reply is None else [columns.reply])
         ladder.whole_newest = self._plan
         self._bare(newest, later=())
         self._cut(
@@ -345,26 +360,75 @@ def _superseded_attachments(columns: Columns) -> list[int]:
 def _superseded_results(columns: Columns, rules: Sequence[ToolRule]) -> list[int]:
     """Return the atoms all of whose calls are made and answered again later.
 
-    Calls are equal if their names and arguments are, or as a rule for the tool states.
+    Calls are equal if their names and arguments are, or as a rule for the tool states. A failure
+    replaces nothing, and what a call changed stands: its result goes only if the later one has all
+    identifiers in it.
     """
-    turns, bounds = columns.atoms.turns, columns.atoms.bounds
     replacing = {
         tool: rule for rule in rules if rule.yielding is Yielding.REPLACED for tool in rule.tools
     }
-    keyed: list[tuple[int, list[tuple[str, ...]]]] = []
-    latest: dict[tuple[str, ...], int] = {}
-    answered = [atom for atom, (start, stop) in enumerate(pairwise(bounds)) if stop - start > 1]
-    for atom in (each for each in answered if not columns.atoms.is_program(each)):
-        keys = [_key(call, replacing.get(call.name)) for call in turns[bounds[atom]].tool_calls]
-        keyed.append((atom, keys))
-        if bounds[atom + 1] - bounds[atom] > len(keys):
-            for key in keys:
-                latest[key] = atom
+    complete: list[int] = []
+    made: dict[int, list[_Answer]] = {}
+    latest: dict[tuple[str, ...], tuple[int, Turn]] = {}
+    for atom in range(len(columns.atoms)):
+        first, *results = columns.atoms.turns_of(atom)
+        if not results or columns.atoms.is_program(atom):
+            continue
+        by_id = {turn.tool_call_id: turn for turn in results}
+        answers = [
+            _Answer(_key(call, rule), call, rule is not None, by_id.get(call.id))
+            for call in first.tool_calls
+            for rule in [replacing.get(call.name)]
+        ]
+        made[atom] = answers
+        if len(results) >= len(answers):
+            complete.append(atom)
+    times = Counter(each.key for answers in made.values() for each in answers)
+    for atom in complete:
+        latest |= {
+            each.key: (atom, each.result)
+            for each in made[atom]
+            if times[each.key] > 1 and each.result is not None and not each.failed
+        }
     return [
         atom
-        for atom, keys in keyed
-        if min([latest.get(key, 0) for key in keys]) > atom and _yields(columns, atom)
+        for atom, answers in made.items()
+        if answers
+        and all(
+            later > atom and each.is_told_in(result)
+            for each in answers
+            for later, result in [latest.get(each.key, (0, columns.atoms.turns[0]))]
+        )
+        and _yields(columns, atom)
     ]
+
+
+class _Answer(NamedTuple):
+    """A call and its result; `is_ruled` if a caller's rule states what replaces it."""
+
+    key: tuple[str, ...]
+    call: ToolCall
+    is_ruled: bool
+    result: Turn | None
+
+    @property
+    def failed(self) -> bool:
+        # The extractive summariser's modules load where a call was repeated.
+        from .notes.calls import has_failed, read_call  # noqa: PLC0415
+        from .notes.events import Effect  # noqa: PLC0415
+
+        text = "" if self.result is None else self.result.text
+        return not read_call(self.call).command and has_failed(text, Effect.READ, shell=False)
+
+    def is_told_in(self, later: Turn) -> bool:
+        """Return whether the `later` result of the same call replaces this one."""
+        from .notes.calls import read_call  # noqa: PLC0415 - as above
+        from .notes.events import Effect  # noqa: PLC0415
+
+        call = read_call(self.call)
+        if self.is_ruled or self.result is None or call.command or call.effect is Effect.READ:
+            return True
+        return strong_terms(self.result.text) <= strong_terms(later.text)
 
 
 def _key(call: ToolCall, rule: ToolRule | None) -> tuple[str, ...]:

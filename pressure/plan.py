@@ -15,7 +15,7 @@ from polycontext.window.filler import Introduced
 from polycontext.window.part_removal import bare, unbound
 
 from . import notes
-from .gist import GistJob, GistKind, is_summary, pointer_turn
+from .gist import GistJob, GistKind, is_request, is_summary, pointer_turn
 from .ladder import Ladder, Rung
 from .reach import Columns, Kind, Reach, columns_of
 from .view import Fidelity, View
@@ -192,7 +192,11 @@ def plan_at(ladder: Ladder, step: int, tokens_wanted: int, query: str | None = N
     drops = _runs(bounds, sorted(rungs[Rung.DROP]))
     places = (range(bounds[atom], bounds[atom + 1]) for atom in rungs[Rung.BARE])
     bared = [i for i in chain.from_iterable(places) if i in ladder.columns.bare_turns]
-    changed = [*(job.start for job in jobs), *(start for start, _ in drops), *bared]
+    changed = [
+        *(run[0] for job in jobs for run in job.runs),
+        *(start for start, _ in drops),
+        *bared,
+    ]
     changed += rungs[Rung.UNBIND]
     return Plan(
         window=ladder.window,
@@ -235,12 +239,27 @@ def _jobs(
         more = min(pool - spent, needed)
         spent += more
         sources = tuple(chain.from_iterable(map(atoms.turns_of, gisted)))
-        runs, reads = tuple(_runs(atoms.bounds, gisted)), _worth_reading(ladder, gisted)
+        runs = _behind_request(atoms.turns, _runs(atoms.bounds, gisted))
+        reads = _worth_reading(ladder, gisted)
         allowance = ladder.least_gist + more
         gone = {index for run in runs for index in range(*run)}
         rules = ladder.columns.rules_beside(gone)
         jobs.append(GistJob(GistKind.BLOCK, runs, sources, reads, allowance, ledger, rules=rules))
     return sorted(jobs, key=lambda job: job.start), spent
+
+
+def _behind_request(
+    turns: Sequence[Turn], runs: Sequence[tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    """Return `runs` with the one first in whose place the gist stands.
+
+    It is the first run, but a first request that stays stands before the gist, even where somebody
+    else spoke before it: behind the gist, it would look new.
+    """
+    gone = {index for run in runs for index in range(*run)}
+    asked = next((place for place, turn in enumerate(turns) if is_request(turn)), -1)
+    first = next((place for place, run in enumerate(runs) if run[0] > asked), 0)
+    return tuple(runs if asked in gone else (runs[first], *runs[:first], *runs[first + 1 :]))
 
 
 def _asked_for(turns: Sequence[Turn], place: int) -> str:
@@ -363,16 +382,26 @@ def _standing(plan: Plan) -> Iterator[Spent]:
     gone = {place for place in plan.yielding if turns[place].resource_id not in again}
     # A provider that writes the gist itself may keep bound parts after it valid.
     bound_until = len(turns) if plan.is_native or plan.first_changed is None else plan.first_changed
-    columns = columns_of(plan.window, plan.reach, plan.asked)
-    for atom, (start, stop) in enumerate(pairwise(columns.atoms.bounds)):
-        what = _why(plan.window, columns, atom)
-        for place in range(start, stop):
+    for places, what in why_each_stays(plan.window, plan.reach, plan.asked):
+        for place in places:
             if place in gone:
                 continue
             turn = turns[place]
             stands = bare(turn, counter) if turn.resource_id in bared else turn
             after = stands if place < bound_until else unbound(stands, counter)
             yield Spent(what, 1, turn.tokens or 0, after.tokens or 0)
+
+
+def why_each_stays(
+    window: ContextWindow, reach: Reach, asked: Iterable[int] = ()
+) -> list[tuple[range, str]]:
+    """Return the turns of each atom of `window`, by index, and why a plan would keep it.
+
+    The reasons are among `ROWS`. `asked` are the atoms that a query keeps; O(n).
+    """
+    columns = columns_of(window, reach, frozenset(asked))
+    runs = enumerate(pairwise(columns.atoms.bounds))
+    return [(range(*run), _why(window, columns, atom)) for atom, run in runs]
 
 
 def _why(window: ContextWindow, columns: Columns, atom: int) -> str:

@@ -44,6 +44,7 @@ from .summariser_protocol import (
     as_summariser,
     default_summariser,
 )
+from .summary_usage import hearing_usage
 from .threshold import mark_above, pressure_of, tokens_at
 from .view import Edit, View, apply_edit, first_changed
 
@@ -170,7 +171,7 @@ class ContextProjector:
 
         It compresses more atoms than necessary, so that gists of all of them share the freed
         tokens, the newest results first. The atoms most relevant to `query` stay complete. Without
-        a query, the last user message is used if it asks about the past.
+        a query, the gists start with what the last user message asks about the past.
         """
         return self._filled(self.ladder(window), tokens, query)
 
@@ -218,9 +219,11 @@ class ContextProjector:
         if tokens < ladder.tokens[0]:
             from . import ranking  # noqa: PLC0415 - only for compressions
 
-            if query := query or ranking.asked_by(ladder.window):
-                relevant = ladder.select(tokens, lambda texts: ranking.by_relevance(texts, query))
+            if asked := query:
+                relevant = ladder.select(tokens, lambda texts: ranking.by_relevance(texts, asked))
                 ladder = ladder_of(ladder.window, self.reach, relevant)
+            # Who asks about the past by the way reads it in the gist, in its order.
+            query = query or ranking.asked_by(ladder.window)
         return plan_at(ladder, ladder.roomiest(tokens), tokens, query)
 
     @procedure
@@ -230,9 +233,9 @@ class ContextProjector:
         With `reading`, the summariser continues from what it read before. `afulfil` awaits its
         ``asummarise``, or runs ``summarise`` in a thread.
         """
-        return Fulfilment(
-            plan, (yield offers(plan.jobs, lambda job: self._words(plan, job, reading)))
-        )
+        with hearing_usage() as heard:
+            made = yield offers(plan.jobs, lambda job: self._words(plan, job, reading))
+        return Fulfilment(plan, made, self.summariser, usage=heard.total)
 
     afulfil = twin(fulfil)
 
@@ -275,11 +278,23 @@ class ContextProjector:
         """
         return view
 
+    @staticmethod
+    def asks(summariser: object, plan: Plan, job: GistJob) -> bool:
+        """Return whether `summariser` is asked for the text of `job`.
+
+        If not, the job needs no words, or has too little room for those of a model.
+        """
+        remembers = isinstance(summariser, RememberingSummariser)
+        return job.kind.needs_words and (
+            remembers or body_allowance(job, plan.window.counter) >= LEAST_ASKED
+        )
+
     def _words(self, plan: Plan, job: GistJob, reading: Reading | None) -> Effect:
         """Return the effect that requests the text of `job`."""
-        room, summariser = body_allowance(job, plan.window.counter), self.summariser
-        if room < LEAST_ASKED and not isinstance(summariser, RememberingSummariser):
-            summariser = default_summariser()
+        room = body_allowance(job, plan.window.counter)
+        summariser = (
+            self.summariser if self.asks(self.summariser, plan, job) else default_summariser()
+        )
         blocking = partial(_asked, summariser, plan, job, room, reading)
         if isinstance(summariser, AsyncSummariser | AsyncPlanSummariser):
             return Effect(blocking, partial(aask, summariser, plan, job, room))
@@ -309,6 +324,8 @@ def _asked(summariser: object, plan: Plan, job: GistJob, room: int, reading: Rea
         )
     if isinstance(candidates, notes.Candidates):
         candidates = candidates.without(rule.text for rule in job.rules)
+        if plan.query is not None:
+            candidates = candidates.asking(job.reads, plan.query)
     return summariser.write(candidates, room, counter=counter, query=plan.query, former=former)
 
 
@@ -383,5 +400,10 @@ def _standing(plan: Plan, job: GistJob, read: Sequence[Turn]) -> list[tuple[Turn
     ids = {turn.resource_id for turn in read if not is_summary(turn)}
     runs = (index for run in job.runs for index in range(*run))
     known = [index for index in runs if turns[index].resource_id in ids]
-    kept = (index for index in range(job.start, len(turns)) if index not in yielding)
-    return [(turns[index], len(known) - bisect_right(known, index)) for index in kept]
+    kept = (index for index in range(len(turns)) if index not in yielding)
+    # Before the summary, everything follows that earlier summaries read, too.
+    every = max(len(known), len(job.stands_for))
+    return [
+        (turns[index], every if index < job.start else len(known) - bisect_right(known, index))
+        for index in kept
+    ]

@@ -54,7 +54,7 @@ class Reach:
         default=None,
         validator=optional(must_be(_is_count, "None, or a whole number of tokens, at least 0")),
     )
-    recent_share: float = field(default=0.1, validator=_check_share)
+    recent_share: float = field(default=0.4, validator=_check_share)
     newest_share: float = field(default=0.5, validator=_check_share)
     asked_share: float = field(default=0.5, validator=_check_share)
     cuts_question: bool = False
@@ -107,6 +107,18 @@ class Columns:
     asking: frozenset[int] = frozenset()
     beside: Mapping[int, Sequence[int]] = {}
     rules: tuple[Rule, ...] = ()
+
+    @property
+    def reply(self) -> int | None:
+        """Return the atom of the recent tail that the last user turn answers, if there is one."""
+        for atom in range(len(self.kinds) - 1, self.tail, -1):
+            if self.atoms.turns[self.atoms.bounds[atom]].role is Role.USER:
+                return atom - 1 if self._is_reply(atom - 1) else None
+        return None
+
+    def _is_reply(self, atom: int) -> bool:
+        role = self.atoms.turns[self.atoms.bounds[atom]].role
+        return role is Role.ASSISTANT and self.kinds[atom] is Kind.REQUIRED
 
     def rules_beside(self, gone: Collection[int]) -> tuple[Rule, ...]:
         """Return what a gist has to say about rules if the turns with the indices `gone` yield.

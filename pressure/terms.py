@@ -64,21 +64,12 @@ class Kind(Enum):
     DATE = 2.6
     PATH = 2.5
     SYMBOL = 1.5
-    FAILURE = 2.0
-    """An error line as a whole, behind a prefix; however common its words are, it is kept once."""
-    STATE = 1.2
-    """A pair whose value is one of few, such as a status or a level; it decides what is allowed."""
     FILE = 1.0
     NAME = 0.36
     WORD = 0.35
     NUMBER = 0.1
     STOP = 0.0
 
-
-FAILED, DECIDES = "!", "="
-"""The prefixes of the term of an error line, and of that of a pair whose value is a state."""
-
-_MARKED = {FAILED: Kind.FAILURE, DECIDES: Kind.STATE}
 
 STRONG = frozenset({Kind.ID, Kind.DATE, Kind.PATH, Kind.FILE, Kind.SYMBOL})
 """Kinds that cannot be reconstructed: identifiers, paths, names from code."""
@@ -100,8 +91,6 @@ def kind_of(term: str) -> Kind:
     ... ]
     ['ID', 'FILE', 'SYMBOL', 'NAME', 'NUMBER', 'WORD', 'STOP']
     """
-    if marked := _MARKED.get(term[0]):
-        return marked
     if _TIMESTAMP.match(term):
         return Kind.NAME
     if term[0].isdigit() and _NUMBER.fullmatch(term):
@@ -114,6 +103,16 @@ def kind_of(term: str) -> Kind:
     ):
         return Kind.STOP
     return Kind.NAME if term[0].isupper() else Kind.WORD
+
+
+def is_strong(term: str) -> bool:
+    """Return whether `term` is an identifier, which cannot be reconstructed once it is gone."""
+    return kind_of(term) in STRONG
+
+
+def strong_terms(text: str) -> set[str]:
+    """Return the identifiers of a text."""
+    return {*filter(is_strong, terms_of(text))}
 
 
 def _strong_kind(term: str) -> Kind | None:
@@ -171,18 +170,14 @@ def is_prose(text: str) -> bool:
     return letters >= _LETTERS_SHARE * len(start) and len(start) >= _LONG_LINE * lines
 
 
-def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> dict[str, float]:
+def weights_of(uses: Iterable[tuple[int, Iterable[str]]], turns: int) -> dict[str, float]:
     """Return the worth of each term in a conversation of `turns` turns.
 
-    `uses` holds, for each unit, its turn, whether somebody said it, and its terms, by turn.
+    `uses` holds, for each sentence, its turn and its terms, by turn.
     """
-    seen, last, spoken = Counter[str](), dict[str, int](), set[str]()
+    seen, last = Counter[str](), dict[str, int]()
     for turn, group in groupby(uses, key=lambda use: use[0]):
-        used = set[str]()
-        for _, said, terms in group:
-            used.update(terms)
-            if said:
-                spoken.update(terms)
+        used = {*chain.from_iterable(terms for _, terms in group)}
         seen.update(used)
         last.update(dict.fromkeys(used, turn))
     weights = dict[str, float]()
@@ -191,15 +186,15 @@ def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> d
         # A word that stands in small letters elsewhere only began a sentence here.
         small = seen[term.lower()] if kind is Kind.NAME else 0
         kind = Kind.WORD if small else kind
-        weights[term] = _weight(kind, times + small, last[term], max(1, turns), said=term in spoken)
+        weights[term] = _weight(kind, times + small, last[term], max(1, turns))
     return weights
 
 
-def _weight(kind: Kind, seen: int, last: int, turns: int, *, said: bool) -> float:
+def _weight(kind: Kind, seen: int, last: int, turns: int) -> float:
     if kind is Kind.WORD:
         weight = log(1 + turns / seen) / log(1 + turns)
     else:
-        weight = (1 + (_FILE_SAID_BONUS if kind is Kind.FILE else 1.0) * said) * (1 + log(seen))
+        weight = (1 + (_FILE_SAID_BONUS if kind is Kind.FILE else 1.0)) * (1 + log(seen))
     faded: float = max(1, turns - last) ** _FADING
     return kind.value * weight / faded
 
@@ -218,6 +213,8 @@ def relevance(texts: Sequence[str], query: str) -> list[float]:
     [True, False]
     """
     asked = {*terms_of(query.lower())}
+    if not asked:
+        return [0.0] * len(texts)
     held = [
         asked.intersection(terms_of(low)) if any(term in low for term in asked) else _NONE
         for low in map(str.lower, texts)

@@ -235,4 +235,4 @@ def tokens_at(pressure: float, max_tokens: int) -> int:
 
 def pressure_of(window: ContextWindow) -> float:
     """Return the tokens of the whole window / max tokens, whatever the focus."""
-    return window.seek(len(window)).pressure
+    return window.total_tokens / window.max_tokens

@@ -31,7 +31,6 @@ from tests.polynomial.conversations import WORDS
 
 _MARK = re.compile(r"M\d+x")
 _SESSION = "s"
-_NEW = {"op": "add", "path": "", "value": {}}
 
 
 def marks(text: object) -> set[str]:

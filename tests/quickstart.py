@@ -6,8 +6,10 @@ from typing import Any
 
 from attrs import define, field
 
-from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictServer
+from polycontext.testing.strict import StrictServer
 from tests.house import ROOT
+from tests.vendors.anthropic import StrictAnthropic
+from tests.vendors.chat import StrictChat
 
 PAGE = ROOT / "docs" / "quickstart.md"
 ANSWER = "They are agents that look at files."

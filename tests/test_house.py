@@ -125,3 +125,14 @@ def test_the_house_has_no_circles_and_no_deep_imports(capsys: pytest.CaptureFixt
     printed = capsys.readouterr().out
     assert "polynomial\n" in printed
     assert "in all\n" in printed
+
+
+def test_the_code_grows_by_one_percent_or_by_a_decision(tmp_path: Path) -> None:
+    """The limit is 1 % over the last release, or the largest figure that a decision allows."""
+    (tmp_path / ".ci").mkdir()
+    (tmp_path / house.RELEASED).write_text("200000\n", encoding="utf-8")
+    assert house.most_characters(tmp_path) == 202_000
+    page = tmp_path / "docs" / "decisions" / "2026-11-30-size.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("Wide tables. The code may have 210,000\ncharacters, because ...\n", "utf-8")
+    assert house.most_characters(tmp_path) == 210_000

@@ -109,7 +109,7 @@ def test_every_module_imports(python: Path) -> None:
     }
     extras |= {"langchain": "langchain", "litellm": "litellm"}
     extras |= {"haystack": "haystack", "llama_index.core": "llama-index", "strands": "strands"}
-    extras |= {"agent_framework": "agent-framework", "pyarrow": "bulk"}
+    extras |= {"agent_framework": "agent-framework", "pyarrow": "bulk", "opentelemetry": "otel"}
     assert needs == {
         need
         for need in needs

@@ -9,7 +9,7 @@ export default defineConfig({
     outDir: "../apps/server/page",
     emptyOutDir: true,
     // All that a page needs comes from its own server, and its policy allows no script in the page itself.
-    modulePreload: { polyfill: false },
+    modulePreload: false,
     assetsInlineLimit: 0,
     cssCodeSplit: false,
     // size.mjs weighs what comes out, as it goes over the line.
@@ -19,8 +19,9 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         entryFileNames: "page.js",
-        assetFileNames: "page[extname]",
-        codeSplitting: false,
+        chunkFileNames: "[name].js",
+        assetFileNames: (asset) =>
+          asset.names[0]?.endsWith(".woff2") ? "inter.woff2" : "page[extname]",
       },
     },
   },
@@ -29,5 +30,7 @@ export default defineConfig({
     environment: "happy-dom",
     include: ["tests/**/*.test.{ts,tsx}"],
     restoreMocks: true,
+    // A busy machine takes its time.
+    testTimeout: 60_000,
   },
 });

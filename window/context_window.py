@@ -22,6 +22,7 @@ from polycontext.linearity import (
 
 from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, spliced
 from .call_ids import OpenCalls
+from .part_removal import fell, unbound
 from .rules import RuleLedger
 from .store import StoreComonad
 from .tokens.counter import TokenCounter
@@ -369,18 +370,37 @@ class ContextWindow(StoreComonad[Turn | None]):
         Law: turns, ledger and facts except the epoch and the count of ids are this window's.
         """
         turns, gone = self.all_turns(), later.all_turns()
-        common = next(
-            (
-                place
-                for place, pair in enumerate(zip(turns, gone, strict=False))
-                if pair[0] != pair[1]
-            ),
-            min(len(turns), len(gone)),
-        )
+        common = _common(turns, gone)
         fallen = {each for turn in gone[common:] for each in turn.bound_providers}
         epoch = later.epoch.next(common, "rewind", unbound={*fallen, *self.epoch.unbound})
         facts = self.facts._replace(serial=max(self.serial, later.serial), epoch=epoch)
         return later._with(self._contents._replace(facts=facts), len(self))  # the budget of `later`
+
+    def with_earlier(self, earlier: Self, came: Sequence[Turn]) -> Self:
+        """Return this window with the turns of an `earlier` one before those that `came` since.
+
+        It begins a new epoch, with the focus at the end. Turns that came since lose their bound
+        parts, as what is before them has changed. The ledger stays.
+
+        Law: if none came since, the turns are those of `earlier`, with all their parts.
+        """
+        since = [unbound(turn, self.counter) for turn in came]
+        turns, gone = (*earlier.all_turns(), *since), self.all_turns()
+        common = _common(turns, gone)
+        fallen = {each for turn in gone[common:] for each in turn.bound_providers}
+        stood = {turn.resource_id: turn for turn in gone[common:]}
+        lost = [
+            turn.resource_id
+            for turn in since
+            if turn.resource_id in stood and fell(stood[turn.resource_id], turn)
+        ]
+        quiet = earlier.turns_since_compression
+        epoch = self.epoch.next(common, "undo", lost, {*fallen, *earlier.epoch.unbound})
+        facts = self.facts._replace(
+            turns_since_compression=None if quiet is None else quiet + len(came),
+            epoch=evolve(epoch, undone=len(turns)),
+        )
+        return self.restored(turns, self.linearity, facts)
 
     def _with(self, contents: WindowContents, position: int | None = None) -> Self:
         window = object.__new__(type(self))
@@ -404,3 +424,10 @@ class ContextWindow(StoreComonad[Turn | None]):
             f"ContextWindow(turns={len(self)}, position={self.position}, "
             f"tokens={self.tokens}/{self.max_tokens})"
         )
+
+
+def _common(turns: Sequence[Turn], others: Sequence[Turn]) -> int:
+    """Return how many turns both begin with."""
+    pairs = enumerate(zip(turns, others, strict=False))
+    different = (place for place, (one, other) in pairs if one != other)
+    return next(different, min(len(turns), len(others)))

@@ -40,6 +40,9 @@ PREFERENCE = RuleKind.PREFERENCE.value
 RULES_TITLE = "Standing instructions:"
 """The heading of the rules in a summary, one line for each."""
 
+LATER = "(later)"
+"""Stands behind the speaker of a rule that may end one that is listed after it."""
+
 REMOVED = "removed"
 """Stands in `Rule.ended_by` and `Rule.ended_how` for a rule that was removed without a turn."""
 
@@ -72,7 +75,8 @@ class Rule:
     `id` is the id of its turn with a number. `author` is the name of the user, if the turn has one.
     `kind` and `scope` say what kind of rule it is and when it applies, if known. `ended_by` is the
     id of the turn that replaced or revoked it, or "" as long as it stands, and `ended_how` is
-    "replaced", "revoked" or "removed".
+    "replaced", "revoked" or "removed". `later_than` is the id of an earlier rule that it may end:
+    it is not sure, so both stand.
     """
 
     id: str
@@ -83,6 +87,7 @@ class Rule:
     scope: str = ""
     ended_by: str = ""
     ended_how: str = ""
+    later_than: str = ""
 
     @property
     def stands(self) -> bool:
@@ -180,29 +185,37 @@ class _Reader:
     def _read_text(self, turn: Turn, text: str) -> None:
         # People end a rule in a few words; in a long text, such as a task, they speak of others.
         ends = bool(self._standing) and _is_short(text)
-        before, number = [*self._standing.values()][: -_MOST_COMPARED - 1 : -1], 0
+        known = [*self._standing.values()][: -_MOST_COMPARED - 1 : -1] if ends else []
+        before, number = [rule for rule in known if not _is_guess(rule)], 0
         for said, found in _statements(text, with_others=ends):
             rules = _about(said, before) if ends else []
-            effect = self._apply(said, rules, turn, states=found is not None)
-            if effect is Effect.REPLACES or (found and effect is Effect.KEEPS):
+            effect, older = self._apply(said, rules, turn, states=found is not None)
+            if effect in (Effect.REPLACES, Effect.MAY_END) or (found and effect is Effect.KEEPS):
                 number += 1
                 kind = found.kind if found else RuleKind.INSTRUCTION
-                self._add(turn, number, said, kind.value, found.scope if found else "")
+                added = self._add(turn, number, said, kind.value, found.scope if found else "")
+                if older:
+                    self._drop_guesses(older)
+                    self._mark_later([added], older)
 
-    def _apply(self, sentence: str, rules: list[Rule], turn: Turn, *, states: bool) -> Effect:
-        """End the rules that `sentence` ends, and return what it does."""
+    def _apply(
+        self, sentence: str, rules: list[Rule], turn: Turn, *, states: bool
+    ) -> tuple[Effect, str]:
+        """End the rules that `sentence` ends; return what it does, and the rule that it may end."""
         if revoked := self._revoked(sentence, rules):
             self._end(revoked, turn, "revoked")
-            return Effect.ENDS
+            return Effect.ENDS, ""
         ended = ending_of([rule.text for rule in rules], sentence, states=states)
         if ended is None:
-            return Effect.KEEPS
+            return Effect.KEEPS, ""
         place, effect = ended
         # What states a rule in nearly the same words takes its place.
         if states and _is_alike(rules[place].text, sentence):
             effect = Effect.REPLACES
+        if effect is Effect.MAY_END:
+            return effect, rules[place].id
         self._end([rules[place]], turn, "revoked" if effect is Effect.ENDS else "replaced")
-        return effect
+        return effect, ""
 
     def _revoked(self, sentence: str, about: list[Rule]) -> list[Rule]:
         """Return the rules that a sentence calls rules and takes back.
@@ -227,24 +240,47 @@ class _Reader:
         The summary stands for turns that are not here. If it was made here, its other lines quote
         turns that were read before they expired.
         """
-        listed = False
+        listed, later = False, list[str]()
         for number, line in enumerate(_LINE.findall(gist.text)):
             said = _USER_LINE.fullmatch(line)
             if said is None:
                 listed = line == RULES_TITLE or (listed and not line.endswith(":"))
             elif listed:
-                text, speaker = said[2].replace("\n ", "\n"), evolve(gist, name=said[1] or None)
-                self._add(speaker, number, text, RuleKind.INSTRUCTION.value, "")
+                text, speaker = said[3].replace("\n ", "\n"), evolve(gist, name=said[1] or None)
+                added = self._add(speaker, number, text, RuleKind.INSTRUCTION.value, "")
+                if said[2]:
+                    later.append(added)
+                else:
+                    self._mark_later(reversed(later), added)
+                    later = []
             elif not gist.sources:
-                self._read_text(gist, said[2])
+                self._read_text(gist, said[3])
 
-    def _add(self, turn: Turn, number: int, text: str, kind: str, scope: str) -> None:
+    def _add(self, turn: Turn, number: int, text: str, kind: str, scope: str) -> str:
+        """Add a rule, unless it stands already, and return its id."""
         wording = wording_of(text)
         if wording not in self._standing:
             while (rule_id := f"{turn.resource_id}:{number}") in self.rules:
                 number += 1
             rule = Rule(rule_id, text, turn.resource_id, turn.name or "", kind, scope)
             self.rules[rule_id] = self._standing[wording] = rule
+        return self._standing[wording].id
+
+    def _mark_later(self, ids: Iterable[str], older: str) -> None:
+        """Move the rules `ids` behind all others, as rules that may end the rule `older`."""
+        for rule_id in ids:
+            if rule_id != older:
+                rule = evolve(self.rules.pop(rule_id), later_than=older)
+                self.rules[rule_id] = self._standing[wording_of(rule.text)] = rule
+
+    def _drop_guesses(self, older: str) -> None:
+        """Drop earlier sentences that may end the rule `older` and state none themselves.
+
+        Only the last one stays: in a long talk about the subject of a rule, most would be none.
+        """
+        for each in [rule for rule in self.rules.values() if rule.later_than == older]:
+            if _is_guess(each):
+                del self.rules[each.id], self._standing[wording_of(each.text)]
 
     def _end(self, rules: Iterable[Rule], turn: Turn, how: str) -> None:
         for rule in rules:
@@ -255,12 +291,15 @@ class _Reader:
 
 # --- what a sentence says of the rules that stand ---------------------------------------
 
-_LONGEST, _MOST_STATEMENTS, _MOST_COMPARED = 400, 5, 500
+_LONGEST, _MOST_STATEMENTS, _MOST_COMPARED = 160, 5, 500
 """The longest sentence that ends a rule, in characters, the most sentences of a turn that ends one,
 and with how many of the newest rules each is compared."""
 _LEAST_ALIKE = 0.7
 _LINE = re.compile(r"^\S.*(?:\n .*)*", re.MULTILINE)
-_USER_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?user(?: ([^:\n]{1,64}))?: ((?s:.+))")
+_USER_LINE = re.compile(
+    rf"(?:\[[^\]\s]{{1,80}}\] )?user(?: (?!{re.escape(LATER)}:)([^:\n]{{1,64}}?))?"
+    rf"( {re.escape(LATER)})?: ((?s:.+))"
+)
 _DROPS = re.compile(
     r"(?:^|[,;:]\s*|\b(?:please|pls|plz|ok|okay|just|so|and|now|can|may|you|let's)\s+)"
     r"(?:forget|ignore|disregard|drop|cancel|lift|revoke|scrap)\b.{0,20}"
@@ -282,6 +321,11 @@ def _about(sentence: str, rules: list[Rule]) -> list[Rule]:
     """Return the rules that share a subject with `sentence`."""
     about = subjects_of(unquoted(sentence)) if len(sentence) <= _LONGEST else frozenset()
     return [rule for rule in rules if about & subjects_of(rule.text)]
+
+
+def _is_guess(rule: Rule) -> bool:
+    """Return whether a rule stands only because it may end another one."""
+    return rule.later_than != "" and rule.stands and not find_rules(rule.text)
 
 
 def _is_alike(rule: str, sentence: str) -> bool:

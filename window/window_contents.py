@@ -52,7 +52,8 @@ class Epoch:
     `number` counts from 1. `first_changed` is the index (from 0) of the first turn of the view that
     differs from what was sent before. `why` is the input that changed it. `fell` lists the ids of
     turns that remain but lost images or bound parts. `unbound` names the providers whose bound
-    parts have been removed, now or earlier.
+    parts have been removed, now or earlier. `undone` is the number of turns in the view that an
+    undo restored, None after another change.
 
     Law: within an epoch, the content blocks of each request are a prefix of the next one's, for
     every provider.
@@ -63,6 +64,7 @@ class Epoch:
     why: str | None = None
     fell: tuple[str, ...] = ()
     unbound: tuple[str, ...] = ()
+    undone: int | None = None
 
     def next(
         self, first_changed: int, why: str, fell: Iterable[str] = (), unbound: Iterable[str] = ()
@@ -217,9 +219,10 @@ class WindowContents(NamedTuple):
             "first_user": not self.facts.has_task and _speaks_for_the_user(turn),
             "gist": turn.is_gist,
             "has_calls": bool(turn.tool_calls),
-            "has_parts": any(part.kind is PartKind.BLOCK for part in turn.parts),
+            "has_parts": bool(turn.parts)
+            and any(part.kind is PartKind.BLOCK for part in turn.parts),
             "answers_question": self._has_asked(turn.role),
-            "tools": tuple(self._tool_names(turn)),
+            "tools": self._tool_names(turn),
             "tokens": turn.tokens
             if turn.tokens is not None
             else count_turn(settings.counter, turn),
@@ -247,12 +250,12 @@ class WindowContents(NamedTuple):
             and any(map(before.text[-_END:].__contains__, _QUESTION_MARKS))
         )
 
-    def _tool_names(self, turn: Turn) -> Iterable[str]:
+    def _tool_names(self, turn: Turn) -> tuple[str, ...]:
         """Return the names of the tools that `turn` calls, or of the tool whose call it answers."""
         if turn.role is not Role.TOOL:
-            return (call.name for call in turn.tool_calls)
+            return tuple([call.name for call in turn.tool_calls])
         calls = self.turns[self.last_atom].tool_calls if self.turns.length else ()
-        return (call.name for call in calls if call.id == turn.tool_call_id)
+        return tuple(call.name for call in calls if call.id == turn.tool_call_id)
 
     def _admit(self, turn: Turn, counter: TokenCounter) -> Turn:
         """Return `turn` with its token count and an id that is unique in this conversation."""

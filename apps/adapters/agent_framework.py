@@ -76,7 +76,7 @@ class ContextMiddleware(ChatMiddleware):
         tools = [
             each.to_json_schema_spec() if isinstance(each, FunctionTool) else each for each in given
         ]
-        besides = {
+        besides: dict[str, Any] = {
             "system": arguments_text(options.get("instructions") or ""),
             "reserve": options.get("max_tokens") or 0,
         }

@@ -120,14 +120,23 @@ class Bridge(Generic[N]):
 
     @procedure
     def fit_with_session(
-        self, /, natives: Sequence[N], *, key: str | None = None, **besides: Any
+        self,
+        /,
+        natives: Sequence[N],
+        *,
+        key: str | None = None,
+        scope: str = "",
+        **besides: Any,
     ) -> Steps[Fitted[N]]:
-        """Return the result of `fit` together with the conversation's session."""
+        """Return the result of `fit` together with the conversation's session.
+
+        Conversations without a key are found among those of the same `scope`, such as a user.
+        """
         pairs = self._split(natives)
         said, handles = [turn for turn, _ in pairs], [held for _, held in pairs]
         alone, aalone = (
-            partial(self.sessions.alone, said, key),
-            partial(self.sessions.aalone, said, key),
+            partial(self.sessions.alone, said, key, scope),
+            partial(self.sessions.aalone, said, key, scope),
         )
 
         def fit(session: ContextSession) -> Steps[Fitted[N] | None]:
@@ -209,7 +218,11 @@ class Bridge(Generic[N]):
 
 
 def find_session(
-    bridges: Sequence[Bridge[Any]], messages: Sequence[Any], *, is_open: bool = False
+    bridges: Sequence[Bridge[Any]],
+    messages: Sequence[Any],
+    *,
+    is_open: bool = False,
+    scope: str = "",
 ) -> ContextSession:
     """Return the session behind a conversation of one of several bridges.
 
@@ -227,7 +240,7 @@ def find_session(
     for each in bridges:
         with suppress(InvalidMessagesError):  # they are in another format
             readings.append((each.sessions, each.said(messages)))
-    found = [session for sessions, said in readings if (session := sessions.find(said))]
+    found = [session for sessions, said in readings if (session := sessions.find(said, scope))]
     longest = max(found, key=_length, default=None)
     if longest is not None and _length(longest):
         return longest
@@ -237,7 +250,7 @@ def find_session(
     require("messages", messages, has_begun, legal)
     legal = "wrap(client, model), or ask for the session after the first request"
     require("model", None, not is_open, legal)
-    return sessions.longest(said)
+    return sessions.longest(said, scope)
 
 
 def _length(session: ContextSession) -> int:

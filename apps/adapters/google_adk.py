@@ -54,7 +54,7 @@ class ContextPlugin(BasePlugin):
         if llm_request.previous_interaction_id is not None:
             return  # the server already has the earlier contents
         tools = [_data(group) for group in config.tools or () if isinstance(group, types.Tool)]
-        besides = {
+        besides: dict[str, Any] = {
             "system": str(config.system_instruction or ""),
             "tools": tools,
             "reserve": config.max_output_tokens or 0,

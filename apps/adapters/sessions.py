@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
@@ -140,34 +140,42 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._held)
 
+    def __iter__(self) -> Iterator[ContextSession]:
+        """Iterate over the sessions that are held, the least recently used ones first."""
+        with self._lock:
+            return iter([held.session for held in self._held.values()])
+
     def get(self, key: str) -> ContextSession:
         """Return the session of a conversation, a new one if there is none."""
         require("session_id", key, is_name(key), NAME)
         return self._release(drive(self._choose((), key)))
 
-    def longest(self, turns: Sequence[Turn]) -> ContextSession:
+    def longest(self, turns: Sequence[Turn], scope: str = "") -> ContextSession:
         """Return the longest session that `turns` continue, a new one if there is none.
 
-        Use it for conversations without a key. A session that continued differently is another
+        Use it for conversations without a key. Those of another `scope`, such as another user, are
+        never found. A session that continued differently is another
         conversation and is left alone. Closed sessions are looked up in the store by how the
         conversation begins, up to the first user turn.
         """
-        return self._release(drive(self._choose(turns, None)))
+        return self._release(drive(self._choose(turns, None, scope)))
 
-    def find(self, turns: Sequence[Turn]) -> ContextSession | None:
+    def find(self, turns: Sequence[Turn], scope: str = "") -> ContextSession | None:
         """Return the longest session in memory that `turns` continue, None if there is none."""
-        found = self._find(turns, None)
+        found = self._find(turns, None, scope)
         return None if found is None else self._release(found)
 
     @contextmanager
-    def alone(self, turns: Sequence[Turn], key: str | None = None) -> Generator[ContextSession]:
+    def alone(
+        self, turns: Sequence[Turn], key: str | None = None, scope: str = ""
+    ) -> Generator[ContextSession]:
         """Yield the session that `get` or `longest` returns, for exclusive use.
 
         Raises:
             SessionWriteError: called from inside the work on the session.
         """
         while True:
-            chosen = drive(self._choose(turns, key))
+            chosen = drive(self._choose(turns, key, scope))
             try:
                 with chosen.held() as session:
                     # The previous holder may have continued it differently: then choose another
@@ -180,11 +188,11 @@ class Sessions:
 
     @asynccontextmanager
     async def aalone(
-        self, turns: Sequence[Turn], key: str | None = None
+        self, turns: Sequence[Turn], key: str | None = None, scope: str = ""
     ) -> AsyncGenerator[ContextSession]:
         """Yield the session as `alone` does, without blocking."""
         while True:
-            chosen = await adrive(self._choose(turns, key))
+            chosen = await adrive(self._choose(turns, key, scope))
             try:
                 async with chosen.aheld() as session:
                     if key is not None or is_continuation(session.conversation.log, turns):
@@ -195,32 +203,34 @@ class Sessions:
 
     # --- choosing a session --------------------------------------------------------------
 
-    def _choose(self, turns: Sequence[Turn], key: str | None) -> Steps[_SessionLock]:
+    def _choose(
+        self, turns: Sequence[Turn], key: str | None, scope: str = ""
+    ) -> Steps[_SessionLock]:
         """Return the session to work on, which stays open until it is released."""
         opening, is_stored = (
-            in_thread(self._open, turns, key),
+            in_thread(self._open, turns, key, scope),
             self._options.get("store") is not None,
         )
         while True:
-            chosen = self._find(turns, key) or self._put(
+            chosen = self._find(turns, key, scope) or self._put(
                 *((yield opening) if is_stored else opening.do())
             )
             if chosen is not None:
                 return chosen
 
-    def _find(self, turns: Sequence[Turn], key: str | None) -> _SessionLock | None:
+    def _find(self, turns: Sequence[Turn], key: str | None, scope: str) -> _SessionLock | None:
         """Return a session that is held, None if there is none."""
         with self._lock:
-            name = self._find_longest(turns) if key is None else key
+            name = self._find_longest(turns, scope) if key is None else key
             if name not in self._held:
                 return None
             self._held.move_to_end(name)
             self._held[name].users += 1
             return self._held[name]
 
-    def _find_longest(self, turns: Sequence[Turn]) -> str:
+    def _find_longest(self, turns: Sequence[Turn], scope: str) -> str:
         """Return the id of the longest held session that `turns` continue, empty if none does."""
-        beginning = id_prefix(turns)
+        beginning = id_prefix(turns, scope)
         alike = {name: held for name, held in self._held.items() if name.startswith(beginning)}
         # Skip an empty session that is in use: its user is about to write to it.
         logs = {
@@ -231,14 +241,16 @@ class Sessions:
         longest_first = sorted(logs, key=lambda name: -len(said_in(logs[name])))
         return next((name for name in longest_first if is_continuation(logs[name], turns)), "")
 
-    def _open(self, turns: Sequence[Turn], key: str | None) -> tuple[str, ContextSession]:
+    def _open(
+        self, turns: Sequence[Turn], key: str | None, scope: str
+    ) -> tuple[str, ContextSession]:
         """Return a session that is not held yet, from the store or a new one.
 
         No lock is held meanwhile.
         """
         if key is not None:
             return key, self._session(key)
-        beginning, found = id_prefix(turns), None
+        beginning, found = id_prefix(turns, scope), None
         for name in (f"{beginning}{number}" for number in range(1, MOST_ALIKE + 1)):
             if name in self._held:
                 continue
@@ -291,8 +303,8 @@ def is_continuation(log: Sequence[Turn], turns: Sequence[Turn]) -> bool:
     )
 
 
-def id_prefix(turns: Sequence[Turn]) -> str:
-    """Return the common prefix of the ids of all conversations that begin like `turns`.
+def id_prefix(turns: Sequence[Turn], scope: str = "") -> str:
+    """Return the common prefix of the ids of all conversations of a scope that begin like `turns`.
 
     It contains a digest of all turns up to the first user turn.
     """
@@ -308,4 +320,5 @@ def id_prefix(turns: Sequence[Turn]) -> str:
         ]
         for turn in turns[: first + 1]
     ]
-    return f"conversation-{blake2b(json.dumps(said).encode(), digest_size=12).hexdigest()}-"
+    begun = json.dumps([scope, said] if scope else said)
+    return f"conversation-{blake2b(begun.encode(), digest_size=12).hexdigest()}-"

@@ -71,7 +71,7 @@ class ContextConversationManager(NullConversationManager):
             tool(spec["name"], spec["description"], spec["inputSchema"]["json"])
             for spec in context.tool_specs
         ]
-        besides = {
+        besides: dict[str, Any] = {
             "system": system,
             "tools": tools,
             "reserve": (config.get("max_tokens") if isinstance(config, Mapping) else 0) or 0,

@@ -1,9 +1,12 @@
+from . import records
 from .artifacts import (
     ArtifactExternalizer,
+    HeldArtifacts,
     externalize_artifacts,
     retrieve_artifact,
 )
 from .codec import deserialize, json_schema, serialize
+from .consistency import FORGOTTEN
 from .context_patch import ContextPatch, DiffTracker, KeyChange, diff
 from .errors import (
     ArtifactError,
@@ -14,7 +17,8 @@ from .errors import (
     MigrationError,
     UnknownVersionError,
 )
-from .limits import ContextLimits, ContextSizeChecker, get_stats
+from .json_text import to_data
+from .limits import ContextLimits, ContextSizeChecker, get_stats, measure
 from .migrations import MigrationRegistry
 from .object_store import ObjectStoreExternalizer
 from .records import SCHEMA_VERSION, AgentContext, Artifact, Conclusion, Fact, Hypothesis, Intent
@@ -22,6 +26,7 @@ from .validator import DEFAULT_RIGHTS, ContextValidator, extend_lists
 
 __all__ = [
     "DEFAULT_RIGHTS",
+    "FORGOTTEN",
     "SCHEMA_VERSION",
     "AgentContext",
     "Artifact",
@@ -38,6 +43,7 @@ __all__ = [
     "ContextViolationError",
     "DiffTracker",
     "Fact",
+    "HeldArtifacts",
     "Hypothesis",
     "Intent",
     "KeyChange",
@@ -51,6 +57,9 @@ __all__ = [
     "externalize_artifacts",
     "get_stats",
     "json_schema",
+    "measure",
+    "records",
     "retrieve_artifact",
     "serialize",
+    "to_data",
 ]

@@ -12,10 +12,11 @@ from typing import Any, Protocol
 from attrs import evolve
 
 from polycontext.base import InvalidDataError
+from polycontext.base.codec import json_value
 from polycontext.base.json_data import freeze
 
 from .errors import ArtifactError, ArtifactFault
-from .json_text import canonical, loads
+from .json_text import canonical
 from .limits import DEFAULT_LIMITS, ContextLimits, large_artifacts
 from .record_base import with_changes
 from .records import AgentContext, Artifact, ExternalContent
@@ -46,6 +47,36 @@ class ArtifactExternalizer(Protocol):
         ...
 
 
+class HeldArtifacts(dict[str, Any]):
+    """The content of artifacts by SHA-256, held in memory.
+
+    >>> held = HeldArtifacts()
+    >>> held.retrieve(held.externalize([1, 2]))
+    (1, 2)
+    """
+
+    def externalize(self, content: Any) -> ExternalContent:
+        """Hold JSON data and return its stub."""
+        digest, raw = encode_content(content)
+        self[digest] = freeze(content)
+        return ExternalContent(f"held:{digest}", digest, len(raw))
+
+    def retrieve(self, external: ExternalContent) -> Any:
+        """Return the content of a stub.
+
+        Raises:
+            ArtifactError: it is not held.
+        """
+        if external.sha256 in self:
+            return self[external.sha256]
+        raise ArtifactError(ArtifactFault.MISSING, external.uri, "is not held", external.sha256)
+
+    def of(self, context: AgentContext) -> "HeldArtifacts":
+        """Return the content that artifacts of a context have a stub of."""
+        named = {each.external.sha256 for each in context.retrieval.artifacts if each.external}
+        return HeldArtifacts({name: self[name] for name in named & self.keys()})
+
+
 def encode_content(content: Any) -> tuple[str, bytes]:
     """Return the SHA-256 in hex of JSON data, and the hashed bytes: JSON with sorted keys.
 
@@ -65,25 +96,18 @@ def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
     Raises:
         ArtifactError: the bytes are not those of the stub.
     """
-    check_size(len(raw), external.size, place, external.sha256)
     found = sha256(raw).hexdigest()
     if found != external.sha256:
-        raise ArtifactError(
-            ArtifactFault.DAMAGED, place, f"has the SHA-256 {found}", external.sha256
-        )
-    return freeze(loads(raw))
+        what = f"has the SHA-256 {found}"
+        raise ArtifactError(ArtifactFault.DAMAGED, place, what, external.sha256)
+    return freeze(json_value(raw))
 
 
-def check_size(found: int, promised: int, place: str, name: str) -> None:
-    """Raise `ArtifactError` for an object whose size differs from its stub's, before it is read."""
+def check_size(found: int, promised: int, place: str, digest: str) -> None:
+    """Raise `ArtifactError` for content whose size differs from its stub's, before it is read."""
     if found != promised:
-        digest = name.partition(".")[0]
-        raise ArtifactError(
-            ArtifactFault.DAMAGED,
-            place,
-            f"has {found:,} bytes, the stub promises {promised:,}",
-            digest,
-        )
+        what = f"has {found:,} bytes, the stub promises {promised:,}"
+        raise ArtifactError(ArtifactFault.DAMAGED, place, what, digest)
 
 
 def check_sha256(text: str) -> str:
@@ -118,10 +142,10 @@ def externalize_artifacts(
     large = {id(artifact) for artifact in large_artifacts(context, limits)}
     if not large:
         return context
-    artifacts = tuple(
-        _moved(artifact, externalizer) if id(artifact) in large else artifact
-        for artifact in context.retrieval.artifacts
-    )
+    artifacts = [
+        _moved(each, externalizer) if id(each) in large else each
+        for each in context.retrieval.artifacts
+    ]
     return with_changes(context, retrieval=with_changes(context.retrieval, artifacts=artifacts))
 
 

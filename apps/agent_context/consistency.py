@@ -43,6 +43,9 @@ REFERENCES = {
 """The lists whose entries refer to others: the field with the references, and the lists with their
 targets."""
 
+FORGOTTEN = "[forgotten]"
+"""Stands for the words of a turn that was forgotten, in an id as in a text."""
+
 _getter = cache(attrgetter)
 
 
@@ -54,9 +57,7 @@ def faults(
     Only faults that a change of `changed_lists` may have caused are reported.
     """
     for path in changed_lists:
-        found = [entry.id for entry in entries_of(context, path)]
-        if len(set(found)) < len(found):
-            yield from _duplicate_ids(path, found)
+        yield from _duplicate_ids(context, path)
     for path, (field, targets) in REFERENCES.items():
         if path in changed_lists or not set(targets).isdisjoint(changed_lists):
             yield from _dangling_references(context, path, field, targets)
@@ -65,28 +66,22 @@ def faults(
 def _dangling_references(
     context: AgentContext, path: str, field: str, targets: Sequence[str]
 ) -> Iterator[InvalidDataError]:
-    there = _ids(context, targets)
+    there = {entry.id for target in targets for entry in entries_of(context, target)} - {""}
     for index, entry in enumerate(entries_of(context, path)):
-        references = getattr(entry, field)
-        for reference in () if there.issuperset(references) else references:
-            if reference not in there:
+        for reference in getattr(entry, field):
+            if reference not in there and reference != FORGOTTEN:
                 what = f"{entry.id[:40]!a} refers to {reference[:40]!a}, which is not there"
                 yield InvalidDataError(f"$.{path}[{index}]", what, f"ids of {', '.join(targets)}")
 
 
-def _ids(context: AgentContext, paths: Sequence[str]) -> frozenset[str]:
-    return frozenset(entry.id for path in paths for entry in entries_of(context, path)) - {""}
-
-
-def _duplicate_ids(path: str, ids: Sequence[str]) -> Iterator[InvalidDataError]:
-    seen: set[str] = set()
-    for index, id_ in enumerate(ids):
-        # Entries without an id are never duplicates.
-        if id_ and id_ in seen:
-            yield InvalidDataError(
-                f"$.{path}[{index}]", f"the id {id_[:40]!a} is there already", "an id of its own"
-            )
-        seen.add(id_)
+def _duplicate_ids(context: AgentContext, path: str) -> Iterator[InvalidDataError]:
+    seen = set[str]()
+    for index, entry in enumerate(entries_of(context, path)):
+        # Entries without an id, or whose ids were forgotten, are never duplicates.
+        if entry.id not in ("", FORGOTTEN) and entry.id in seen:
+            what = f"the id {entry.id[:40]!a} is there already"
+            yield InvalidDataError(f"$.{path}[{index}]", what, "an id of its own")
+        seen.add(entry.id)
 
 
 def entries_of(context: AgentContext, path: str) -> tuple[Any, ...]:

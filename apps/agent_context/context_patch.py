@@ -4,58 +4,88 @@ A patch can be applied, inverted, summarised, and recorded in the audit trail.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidDataError
-from polycontext.base.json_data import check_text, freeze_object
+from polycontext.base.json_data import FrozenDict
 from polycontext.linearity import UNIX_EPOCH
 
-from .codec import set_aside_extras
-from .errors import at_path, origin_mismatch
-from .json_text import canonical, is_same, plain, shared_start
-from .kinds import Shape, kind_of
-from .record_base import EXTRAS, with_changes
-from .records import AgentContext, ContextDiff, utc_now
+from .errors import at_path
+from .json_text import canonical, is_same, shared_start, to_data
+from .kinds import Count, field_reader
+from .record_base import with_changes
+from .records import AgentContext, AgentRecord, ContextDiff, utc_now
 from .schema import SCHEMA, key_schema
-
-
-def _agent_id(value: Any) -> Any:
-    return at_path("agent_id", check_text, value)
-
-
-def _timestamp(value: Any) -> Any:
-    return at_path("timestamp", kind_of(datetime).read, value)
 
 
 @frozen
 class KeyChange:
-    """The values of a key before and after; `path` is its name, such as ``reasoning.intents``."""
+    """What changed in a key; `path` is its name, such as ``reasoning.intents``.
+
+    `old` and `new` are the items of a list that differ, from the index `start` on; the entries of a
+    map that differ; or the whole value of any other key.
+    """
 
     path: str
     old: Any
     new: Any
+    start: int = 0
+
+    @classmethod
+    def between(cls, path: str, old: Any, new: Any) -> Self | None:
+        """Return what leads from one value of a key to another, None if they are the same."""
+        if isinstance(old, tuple) and isinstance(new, tuple):
+            start = shared_start(old, new)
+            if start == len(old) == len(new):
+                return None
+            end = shared_start(old[start:][::-1], new[start:][::-1])
+            return cls(path, old[start : len(old) - end], new[start : len(new) - end], start)
+        if is_same(old, new):
+            return None
+        if isinstance(old, FrozenDict) and isinstance(new, FrozenDict):
+            same = {name for name in old.keys() & new.keys() if is_same(old[name], new[name])}
+            old, new = _entries(old, old.keys() - same), _entries(new, new.keys() - same)
+        return cls(path, old, new)
+
+    def applied(self, found: Any) -> Any:
+        """Return the value of the key after the change.
+
+        Raises:
+            InvalidDataError: the key does not have the value that the change starts from.
+        """
+        old, new, start = self.old, self.new, self.start
+        parts, there, end = {type(old), type(new), type(found)}, found, start
+        if parts == {tuple}:
+            end += len(old)
+            there = found[start:end] if start <= len(found) else None
+        elif parts == {FrozenDict}:
+            there = _entries(found, found.keys() & (old.keys() | new.keys()))
+        if not is_same(old, there):
+            what = f"the patch expects {old!r:.80}, found {there!r:.80}"
+            raise InvalidDataError(f"$.{self.path}", what, "the context that it was made from")
+        if parts == {tuple}:
+            return (*found[:start], *new, *found[end:])
+        if parts == {FrozenDict}:
+            left = {name: value for name, value in found.items() if name not in old or name in new}
+            return FrozenDict({**left, **new})
+        return new
 
     def counts(self) -> dict[str, int]:
         """Return how many array items or map entries were added, removed and changed.
 
         Any other value counts as one change.
         """
-        namespace, _, key = self.path.partition(".")
-        known = SCHEMA.get(namespace, {}).get(key)
-        shape, changed = known.shape if known else Shape.JSON, 0
-        if shape is Shape.ARRAY:
-            removed, added = _items(self.old, self.new), _items(self.new, self.old)
-        elif shape is Shape.MAP:
-            removed, added = len(self.old.keys() - self.new), len(self.new.keys() - self.old)
-            both = self.old.keys() & self.new.keys()
-            changed = sum(not is_same(self.old[name], self.new[name]) for name in both)
+        if isinstance(self.old, FrozenDict) and isinstance(self.new, FrozenDict):
+            changed = len(self.old.keys() & self.new.keys())
+            removed, added = len(self.old) - changed, len(self.new) - changed
             return {"added": added, "removed": removed, "changed": changed}
-        else:
-            removed = added = 1
+        removed = added = 1
+        if isinstance(self.old, tuple) and isinstance(self.new, tuple):
+            removed, added = _items(self.old, self.new), _items(self.new, self.old)
         # Items that only moved are one change.
         changed = min(removed, added) or int(removed == added)
         return {
@@ -69,8 +99,8 @@ class KeyChange:
 class ContextPatch:
     """The changes from one context to another, as `diff` returns them.
 
-    It has the values before and after of each key that changed. `agent_id` and `timestamp` say who
-    changed it and when, if known. A `ContextDiff` of the audit trail records a patch.
+    It has what changed in each key, before and after; see `KeyChange`. `agent_id` and `timestamp`
+    say who changed it and when, if known. A `ContextDiff` of the audit trail records a patch.
 
     >>> from polycontext.agent_context import ContextValidator
     >>> before = AgentContext.new("session-1", "trace-1")
@@ -80,8 +110,11 @@ class ContextPatch:
     """
 
     changes: tuple[KeyChange, ...] = field(default=(), repr=False)
-    agent_id: str = field(default="", converter=_agent_id)
-    timestamp: datetime = field(default=UNIX_EPOCH, converter=_timestamp)
+    agent_id: str = ""
+    timestamp: datetime = UNIX_EPOCH
+
+    def __attrs_post_init__(self) -> None:
+        AgentRecord(self.timestamp, self.agent_id)  # refuses what is no time or no text
 
     def __bool__(self) -> bool:
         return bool(self.changes)
@@ -94,7 +127,7 @@ class ContextPatch:
     def apply(self, context: AgentContext) -> AgentContext:
         """Return the context after the changes.
 
-        Unchanged keys are not compared, so the context may differ there.
+        Only what changed is compared: other keys, items and entries may differ.
 
         Law: ``diff(a, b).apply(a) == b``.
 
@@ -103,18 +136,14 @@ class ContextPatch:
                 path and both values.
         """
         written: dict[str, dict[str, Any]] = {}
-        for path, old, new in ((each.path, each.old, each.new) for each in self.changes):
-            namespace, _, key = path.partition(".")
-            holder = getattr(context, namespace) if key else context
-            found = getattr(holder, key or namespace)
-            if not _equal(old, found):
-                raise origin_mismatch(old, found, f"$.{path}")
+        for change in self.changes:
+            namespace, _, key = change.path.partition(".")
+            new = change.applied(getattr(getattr(context, namespace), key))
             written.setdefault(namespace, {})[key] = new
         return with_changes(
             context,
             **{
-                name: keys[""] if "" in keys else with_changes(getattr(context, name), **keys)
-                for name, keys in written.items()
+                name: with_changes(getattr(context, name), **keys) for name, keys in written.items()
             },
         )
 
@@ -123,7 +152,7 @@ class ContextPatch:
 
         Law: ``diff(a, b).invert().apply(b) == a``.
         """
-        back = (KeyChange(change.path, change.new, change.old) for change in self.changes)
+        back = (evolve(change, old=change.new, new=change.old) for change in self.changes)
         return evolve(self, changes=tuple(back))
 
     def summary(self) -> str:
@@ -149,15 +178,14 @@ class ContextPatch:
         changes: dict[str, dict[str, Any]] = {}
         for change in self.changes:
             namespace, _, key = change.path.partition(".")
-            sides = {"old": plain(change.old), "new": plain(change.new)}
-            changes.setdefault(namespace, {})[key] = sides
+            sides = {"old": to_data(change.old), "new": to_data(change.new)}
+            start = {"start": change.start} if change.start else {}
+            changes.setdefault(namespace, {})[key] = sides | start
         return ContextDiff(self.timestamp, self.agent_id, changes)
 
     @classmethod
     def of(cls, record: ContextDiff) -> Self:
         """Return the patch that a record of the audit trail contains.
-
-        Unknown fields of records are kept.
 
         Raises:
             InvalidDataError: the changes are not in the form that `record` writes; names the path.
@@ -176,64 +204,47 @@ def diff(
 ) -> ContextPatch:
     """Return the patch from `source` to `target`.
 
-    Values are compared, except for those that both share.
+    Values are compared, except for those that both share. Lists are compared from both ends: of a
+    list that was appended to, a patch has the new items.
 
     Law: ``diff(a, b).apply(a) == b``.
     """
-    return ContextPatch(tuple(_changes(source, target)), agent_id, timestamp)
+    return ContextPatch(tuple(filter(None, _changes(source, target))), agent_id, timestamp)
 
 
-def _changes(source: AgentContext, target: AgentContext) -> Iterator[KeyChange]:
+def _changes(source: AgentContext, target: AgentContext) -> Iterator[KeyChange | None]:
     for namespace, keys in SCHEMA.items():
         before, after = getattr(source, namespace), getattr(target, namespace)
-        for key in (*keys, EXTRAS) if before is not after else ():
-            old, new = getattr(before, key), getattr(after, key)
-            if not _equal(old, new):
-                yield KeyChange(f"{namespace}.{key}", old, new)
-    if not is_same(source.extras, target.extras):
-        yield KeyChange(EXTRAS, source.extras, target.extras)
+        for key in keys if before is not after else ():
+            yield KeyChange.between(f"{namespace}.{key}", getattr(before, key), getattr(after, key))
 
 
-def _equal(one: Any, other: Any) -> bool:
-    """Return whether two values are the same; shared items of arrays are not compared."""
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) == shared_start(one, other)
-    return is_same(one, other)
+def _entries(held: FrozenDict[Any], names: Iterable[str]) -> FrozenDict[Any]:
+    return FrozenDict({name: held[name] for name in names})
 
 
 def _items(array: tuple[Any, ...], other: tuple[Any, ...]) -> int:
     """Return how many items of an array are not in the other."""
-    start = shared_start(array, other)
-    left = Counter(map(canonical, array[start:]))
-    return (left - Counter(map(canonical, other[start:]))).total()
+    return (Counter(map(canonical, array)) - Counter(map(canonical, other))).total()
 
 
 def _read_changes(data: Mapping[str, Any]) -> Iterator[KeyChange]:
     for namespace, keys in data.items():
         for key, sides in _checked(keys, namespace).items():
-            step = f"{namespace}.{key}".removesuffix(".")
-            if set(_checked(sides, step)) != {"old", "new"}:
+            step = f"{namespace}.{key}"
+            found = {**_checked(sides, step)}
+            start = field_reader(Count, f"{step}.start")(found.pop("start", 0))
+            if set(found) != {"old", "new"}:
                 raise InvalidDataError(step, f"has {', '.join(sides) or 'nothing'}", "old and new")
-            read = _extras if EXTRAS in (namespace, key) else _reader(namespace, key)
-            old, new = (at_path(f"{step}.{side}", read, sides[side]) for side in ("old", "new"))
-            yield KeyChange(step, old, new)
+            read = key_schema(namespace, key).kind.read
+            old, new = (at_path(f"{step}.{side}", read, found[side]) for side in ("old", "new"))
+            yield KeyChange(step, old, new, start)
 
 
 def _checked(value: Any, step: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidDataError(step, f"{type(value).__name__} is not an object", "an object")
     return value
-
-
-def _reader(namespace: str, key: str) -> Callable[[Any], Any]:
-    kind = key_schema(namespace, key).kind
-    # The trail has tuples and frozen maps; `set_aside_extras` needs the lists and dicts of a
-    # document.
-    return lambda value: kind.read(set_aside_extras(kind, plain(value)))
-
-
-def _extras(value: Any) -> Any:
-    return freeze_object(plain(value))
 
 
 class DiffTracker:
@@ -249,21 +260,20 @@ class DiffTracker:
     '[intent_detection] Changes: reasoning.intents_added=1'
     """
 
-    def __init__(self, context: AgentContext, *, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, context: AgentContext) -> None:
         self._context = context
-        self._clock = clock
 
     def capture(
         self, agent_id: str, context: AgentContext, *, timestamp: datetime | None = None
     ) -> ContextPatch:
         """Return the changes since the last capture, without those of the audit trail.
 
-        The next capture starts from `context`. The default of `timestamp` is the time of the clock.
+        The next capture starts from `context`. The default of `timestamp` is the current time.
 
         Raises:
             InvalidDataError: the name is not text, or the time is naive.
         """
-        when = timestamp or self._clock()
+        when = timestamp or utc_now()
         patch = diff(self._context, context, agent_id=agent_id, timestamp=when)
         others = (change for change in patch.changes if not change.path.startswith("audit."))
         self._context = context

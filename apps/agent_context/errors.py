@@ -5,70 +5,32 @@ All others are the shared errors of `linearity`.
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from attrs import define
 
 from polycontext.base import CallerError, CollaboratorError, InvalidDataError
-from polycontext.base.json_data import under
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_LONGEST_VALUE = 80
-"""Maximum number of characters of a value in an error message: a line of a terminal."""
-
-
-def step_of(key: object) -> str:
-    """Return a key of a map as a step of a path: quoted unless readable, shortened if long."""
-    return under("", key if isinstance(key, str) else f"{type(key).__name__} key")
-
-
-def join_path(step: str, path: str) -> str:
-    """Return the path with a step before it.
-
-    >>> join_path("reasoning", "intents[3]"), join_path("intents", "[3]")
-    ('reasoning.intents[3]', 'intents[3]')
-    """
-    dot = "." if step and path and not path.startswith("[") else ""
-    return f"{step}{dot}{path}"
-
-
-def prefix_path(error: InvalidDataError, step: str) -> InvalidDataError:
-    """Put `step` before the path of an error that is on its way out, and return the same error.
-
-    The code that refuses a value does not know its path: every reader that the error passes adds
-    its own step.
-    """
-    error.path = join_path(step, error.path)
-    return error
-
 
 def at_path(step: str, make: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return the result of `make`, with `step` before the path of any `InvalidDataError`."""
+    """Return the result of `make`, with `step` before the path of any `InvalidDataError`.
+
+    The code that refuses a value does not know its path: every caller adds its own step.
+    """
     try:
         return make(*args, **kwargs)
     except InvalidDataError as error:
-        raise prefix_path(error, step) from None
-
-
-def origin_mismatch(expected: Any, found: Any, path: str = "") -> InvalidDataError:
-    """Return the error for a patch that is applied or joined where it does not start."""
-    return InvalidDataError(
-        path,
-        f"the patch expects {_abbreviate(expected)}, found {_abbreviate(found)}",
-        "the context that it was made from",
-    )
+        dot = "." if error.path and not error.path.startswith("[") else ""
+        error.path = f"{step}{dot}{error.path}"
+        raise
 
 
 def wrong_type(value: object, expected: str, legal: str, path: str = "") -> InvalidDataError:
     """Return the error for a value of a wrong type."""
     return InvalidDataError(path, f"{type(value).__name__} is not {expected}", legal)
-
-
-def _abbreviate(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
 
 
 @define(slots=False, eq=False)

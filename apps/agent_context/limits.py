@@ -11,15 +11,15 @@ from typing import Any
 
 from attrs import Attribute, field, frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import whole_number
 from polycontext.base.json_data import FrozenDict
 
+from .consistency import entries_of
 from .errors import ContextSizeError, ContextSizeWarning
 from .json_text import dumps
-from .kinds import Shape
 from .record_base import Record, json_fields, layout
 from .records import AgentContext, Artifact
-from .schema import SCHEMA, all_keys
+from .schema import LISTS, SCHEMA
 
 
 @frozen
@@ -28,9 +28,6 @@ class Measure:
 
     size: int
     longest: int
-
-
-_NULL = len(dumps(None))
 
 
 def measure(record: Record) -> Measure:
@@ -48,15 +45,10 @@ def measure(record: Record) -> Measure:
             for name, held in inner.items()
         }
         measures = [measure(each) for held in inner.values() for each in held]
+        lengths = *map(len, arrays_of(record).values()), *(each.longest for each in measures)
         found = Measure(
-            len(dumps(shown | hollow)) + sum(each.size - _NULL for each in measures),
-            max(
-                (
-                    *map(len, arrays_of(record).values()),
-                    *(each.longest for each in measures),
-                ),
-                default=0,
-            ),
+            len(dumps(shown | hollow)) + sum(each.size - len("null") for each in measures),
+            max(lengths, default=0),
         )
         # Concurrent threads write the same numbers.
         object.__setattr__(record, "_measure", found)
@@ -98,16 +90,13 @@ def get_stats(context: AgentContext) -> ContextStats:
     >>> get_stats(AgentContext.new("session-1", "trace-1")).array_counts["intents"]
     0
     """
-    arrays = (key for key in all_keys() if key.shape is Shape.ARRAY)
     return ContextStats(
         total_size=measure(context).size,
         namespace_sizes=FrozenDict({name: measure(getattr(context, name)).size for name in SCHEMA}),
         array_counts=FrozenDict(
-            {key.key: len(getattr(getattr(context, key.namespace), key.key)) for key in arrays}
+            {path.partition(".")[2]: len(entries_of(context, path)) for path in LISTS}
         ),
-        externalized_count=sum(
-            artifact.external is not None for artifact in context.retrieval.artifacts
-        ),
+        externalized_count=sum(each.external is not None for each in context.retrieval.artifacts),
     )
 
 
@@ -117,8 +106,7 @@ MIB = 1024 * KIB
 
 def is_size(_limits: object, attribute: "Attribute[int]", value: object) -> None:
     """Raise `InvalidOptionError` for a value that is not a size (an attrs validator)."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InvalidOptionError(attribute.name, value, "a whole number from 0")
+    whole_number(attribute.name, value, 0, "bytes or items")
 
 
 @frozen(kw_only=True)
@@ -210,29 +198,19 @@ at $: 151 bytes. Use at most 10 bytes.
 def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifact]:
     """Return the artifacts whose content should be moved out, the largest first."""
     inline = [
-        (measure(artifact).size, artifact)
-        for artifact in context.retrieval.artifacts
-        if artifact.content is not None
+        (measure(each).size, each)
+        for each in context.retrieval.artifacts
+        if each.content is not None
     ]
-    total = sum(size for size, _ in inline)
-    large: list[Artifact] = []
+    total, most = sum(size for size, _ in inline), limits.max_inline_artifact_size
+    large = list[Artifact]()
     for size, artifact in sorted(inline, key=itemgetter(0), reverse=True):
-        if total > limits.artifact_externalization_threshold or _is_oversized(artifact, limits):
+        # Content is at most as large as its artifact, so it is serialised only in doubt.
+        is_oversized = size > most and len(dumps(artifact.content)) > most
+        if is_oversized or total > limits.artifact_externalization_threshold:
             large.append(artifact)
             total -= size
     return large
-
-
-def _is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
-    """Return whether the inline content of an artifact exceeds its limit."""
-    most = limits.max_inline_artifact_size
-    # The size of the artifact is cached, and that of its content is at most as large, so the
-    # content is serialised only in doubt.
-    return (
-        artifact.content is not None
-        and measure(artifact).size > most
-        and len(dumps(artifact.content)) > most
-    )
 
 
 def _arrays(record: Record, path: str) -> Iterator[tuple[str, tuple[Any, ...]]]:

@@ -4,14 +4,12 @@ A migration works on the plain dict of a whole document and never sees a record 
 working when the classes change.
 """
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from itertools import pairwise
-from re import compile as pattern
 from typing import Any, TypeAlias
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import require
 
 from .errors import MigrationError, UnknownVersionError, wrong_type
 from .records import SCHEMA_VERSION
@@ -19,11 +17,9 @@ from .records import SCHEMA_VERSION
 Document: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Document], Document]
 
-_RELEASE = pattern(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
-
 
 class MigrationRegistry:
-    """Migrations, and the shortest chains of them to a `target` version.
+    """Migrations, one from each older version, that lead to a `target` version.
 
     >>> registry = MigrationRegistry("1.1.0")
     >>> @registry.migration("1.0.0", "1.1.0")
@@ -36,7 +32,7 @@ class MigrationRegistry:
 
     def __init__(self, target: str = SCHEMA_VERSION) -> None:
         self.target = target
-        self._steps: dict[str, dict[str, Migration]] = {}
+        self._steps: dict[str, tuple[str, Migration]] = {}
 
     def migration(self, source: str, target: str) -> Callable[[Migration], Migration]:
         """Register the decorated function as the migration from `source` to `target`.
@@ -44,16 +40,14 @@ class MigrationRegistry:
         It takes a document of `source`, which it may modify, and returns one of `target`.
 
         Raises:
-            InvalidOptionError: there is one between these versions, or they are the same.
+            InvalidOptionError: there is one from `source`, or `target` leads back to it.
         """
 
         def register(function: Migration) -> Migration:
-            steps = self._steps.setdefault(source, {})
-            if target in steps or source == target:
-                raise InvalidOptionError(
-                    "migration", (source, target), "one for each pair of different versions"
-                )
-            steps[target] = function
+            legal = "one for each source version, to a version that does not lead back to it"
+            is_new = source not in self._steps and source not in self._chain(target)
+            require("migration", (source, target), is_new, legal)
+            self._steps[source] = target, function
             return function
 
         return register
@@ -61,42 +55,15 @@ class MigrationRegistry:
     @property
     def known(self) -> tuple[str, ...]:
         """Return every version that can be read, the target last."""
-        sources = (
-            source
-            for source in self._steps
-            if source != self.target and self._chain(source) is not None
-        )
+        sources = (each for each in self._steps if self._chain(each)[-1] == self.target)
         return (*sorted(sources, key=_release), self.target)
 
-    def chain(self, source: str) -> tuple[str, ...]:
-        """Return the versions from `source` to the target, along the fewest migrations.
-
-        Both are included.
-
-        Raises:
-            UnknownVersionError: no chain leads to the target.
-        """
-        found = self._chain(source)
-        if found is None:
-            raise UnknownVersionError(
-                source[:40], self.target, self.known, newer=_release(source) > _release(self.target)
-            )
-        return found
-
-    def _chain(self, source: str) -> tuple[str, ...] | None:
-        # Breadth first: the first chain that arrives is one of the shortest.
-        waiting: deque[tuple[str, ...]] = deque([(source,)])
-        seen = {source}
-        while waiting:
-            chain = waiting.popleft()
-            if chain[-1] == self.target:
-                return chain
-            following = [
-                version for version in self._steps.get(chain[-1], ()) if version not in seen
-            ]
-            seen.update(following)
-            waiting.extend((*chain, version) for version in following)
-        return None
+    def _chain(self, source: str) -> list[str]:
+        """Return the versions that migrations lead to from `source`, which is the first."""
+        chain = [source]
+        while chain[-1] in self._steps and chain[-1] != self.target:
+            chain.append(self._steps[chain[-1]][0])
+        return chain
 
     def migrate(self, document: Mapping[str, Any]) -> Document:
         """Return the document in the target version.
@@ -111,12 +78,15 @@ class MigrationRegistry:
         source = document.get("version", self.target)
         if not isinstance(source, str):
             raise wrong_type(source, "text", "a string such as 1.0.0", "$.version")
-        chain = self.chain(source)
+        chain = self._chain(source)
+        if chain[-1] != self.target:
+            newer = _release(source) > _release(self.target)
+            raise UnknownVersionError(source[:40], self.target, self.known, newer=newer)
         # A migration may modify its document at any depth.
         current = dict(document) if len(chain) == 1 else deepcopy(dict(document))
         for before, after in pairwise(chain):
             try:
-                migrated = self._steps[before][after](current)
+                migrated = self._steps[before][1](current)
             except Exception as error:
                 raise MigrationError(before, after, f"{type(error).__name__}: {error}") from error
             if not isinstance(migrated, dict):
@@ -126,9 +96,8 @@ class MigrationRegistry:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Return the numbers of a release for comparison, an empty tuple if it has none."""
-    found = _RELEASE.fullmatch(version)
-    return tuple(map(int, found.groups())) if found else ()
+    """Return the numbers of a release for comparison."""
+    return tuple(int(part[:9]) for part in version.split(".") if part.isdecimal())
 
 
 MIGRATIONS = MigrationRegistry()

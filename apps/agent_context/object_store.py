@@ -17,12 +17,7 @@ from urllib.request import url2pathname
 
 from polycontext.base import InvalidOptionError, require_extra
 
-from .artifacts import (
-    check_sha256,
-    check_size,
-    decode_content,
-    encode_content,
-)
+from .artifacts import check_sha256, check_size, decode_content, encode_content
 from .errors import ArtifactError, ArtifactFault
 from .records import ExternalContent
 
@@ -31,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class FolderObjects:
-    """Objects by name in a folder, which is created if needed; failures raise `OSError`."""
+    """Objects by name in a folder, with the methods of a store of obstore that are used here.
+
+    The folder is created if needed. Failures raise `OSError`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -55,53 +53,28 @@ class FolderObjects:
                 Path(part).unlink()
             raise
 
-    def get(self, name: str, size: int) -> bytes:
-        """Return an object of `size` bytes.
+    def head(self, name: str) -> dict[str, int]:
+        """Return the size of an object in bytes.
 
         Raises:
             FileNotFoundError: there is none of that name.
-            ArtifactError: it is not a file, or has another size; nothing is read.
+            ArtifactError: it is not a file; reading a pipe would never end.
         """
-        path = self._folder / name
-        found = path.stat()
+        found = (self._folder / name).stat()
         if not S_ISREG(found.st_mode):
-            raise ArtifactError(
-                ArtifactFault.DAMAGED, self._folder.as_uri(), f"{name} is not a file"
-            )
-        check_size(found.st_size, size, self._folder.as_uri(), name)
-        with path.open("rb") as file:
-            # One extra byte reveals that the file has grown meanwhile.
-            return file.read(size + 1)
+            what = f"{name} is not a file"
+            raise ArtifactError(ArtifactFault.DAMAGED, self._folder.as_uri(), what)
+        return {"size": found.st_size}
+
+    def get_range(self, name: str, *, start: int, length: int) -> bytes:
+        """Return some bytes of an object."""
+        with (self._folder / name).open("rb") as file:
+            file.seek(start)
+            return file.read(length)
 
     def delete(self, name: str) -> None:
         """Delete an object, or raise `FileNotFoundError` if there is none."""
         (self._folder / name).unlink()
-
-
-_SUFFIX = ".json"
-
-
-class ObstoreObjects:
-    """Objects in a store of obstore, with the methods of `FolderObjects`."""
-
-    def __init__(self, store: "ObjectStore", place: str) -> None:
-        self._store = store
-        self._place = place
-
-    def put(self, name: str, raw: bytes) -> None:
-        """Store an object."""
-        self._store.put(name, raw)
-
-    def get(self, name: str, size: int) -> bytes:
-        """Return an object of `size` bytes; one of another size is not read."""
-        # The response begins with the size; the bytes are fetched on demand.
-        found = self._store.get(name)
-        check_size(found.meta["size"], size, self._place, name)
-        return bytes(found.bytes())
-
-    def delete(self, name: str) -> None:
-        """Delete an object."""
-        self._store.delete(name)
 
 
 class ObjectStoreExternalizer:
@@ -118,7 +91,7 @@ class ObjectStoreExternalizer:
     (16, {'rows': (1, 2, 3)})
     """
 
-    def __init__(self, objects: FolderObjects | ObstoreObjects, place: str) -> None:
+    def __init__(self, objects: "FolderObjects | ObjectStore", place: str) -> None:
         """Use `objects` as the storage; `place` names it in stubs and errors."""
         self._objects = objects
         self.place = place.rstrip("/")
@@ -154,8 +127,8 @@ class ObjectStoreExternalizer:
         from obstore.store import from_url  # noqa: PLC0415  an extra
 
         with _translate_errors(place):
-            made: dict[str, Any] = {**options, "config": dict(config or {})}
-            return cls(ObstoreObjects(from_url(place, **made), place), place)
+            made: Any = {**options, "config": dict(config or {})}
+            return cls(from_url(place, **made), place)
 
     @classmethod
     def _folder(cls, folder: Path, place: str) -> Self:
@@ -185,8 +158,10 @@ class ObjectStoreExternalizer:
                 Bytes of another size than the stub's are not read.
         """
         digest = check_sha256(external.sha256)
+        name, size = _name(digest), external.size
         with _translate_errors(self.place, digest):
-            raw = self._objects.get(_name(digest), external.size)
+            check_size(self._objects.head(name)["size"], size, self.place, digest)
+            raw = bytes(self._objects.get_range(name, start=0, length=size))
         return decode_content(raw, external, self.place)
 
     def discard(self, sha256: str) -> None:
@@ -202,7 +177,7 @@ class ObjectStoreExternalizer:
 
 
 def _name(digest: str) -> str:
-    return f"{digest}{_SUFFIX}"
+    return f"{digest}.json"
 
 
 @contextmanager

@@ -11,107 +11,45 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from attrs import NOTHING, Attribute, evolve, field, fields, frozen
+from attrs import Attribute, evolve, field, fields, frozen
 
 from polycontext.base import InvalidDataError
-from polycontext.base.json_data import EMPTY, FrozenDict, check_text, freeze_object
+from polycontext.base.json_data import FrozenDict, under
 
-from .errors import prefix_path, step_of
-from .kinds import Kind, Reader, Shape, json_name, kind_of
+from .kinds import Kind, Shape, field_reader, json_name, kind_of
 
 R = TypeVar("R", bound="Record")
-
-EXTRAS = "extras"
 
 
 def _add_checks(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribute[Any]]":
     """Give every field the check of its annotation (an attrs field transformer)."""
-    names = frozenset(
-        json_name(attribute.name) for attribute in attributes if attribute.name != EXTRAS
-    )
-    found: list[Attribute[Any]] = []
+    made = []
     for each in attributes:
         annotation: Any = each.type
-        reader = (
-            _extras_reader(names)
-            if each.name == EXTRAS
-            else field_reader(kind_of(annotation), json_name(each.name), each.default)
-        )
-        found.append(each.evolve(converter=reader))
-    return found
+        reader = field_reader(annotation, json_name(each.name), each.default)
+        made.append(each.evolve(converter=reader))
+    return made
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[R]) -> type[R]:
     """Make a subclass of `Record` immutable, and check its fields by their annotations."""
-    return frozen(cls, field_transformer=_add_checks)
+    return frozen(cls, slots=False, field_transformer=_add_checks)
 
 
-def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
-    """Return a reader of a field that adds the field's name to the path of a fault."""
-    read = kind.read
+@frozen(slots=False)
+class Record:
+    """Named values that never change."""
 
-    def read_text(value: Any) -> Any:
-        # Most fields are ASCII text: this saves a third of the decoder's time.
-        return value if type(value) is str and value.isascii() else read_field(value)
-
-    def read_field(value: Any) -> Any:
-        if value is default:
-            return value
-        try:
-            return read(value)
-        except InvalidDataError as error:
-            raise prefix_path(error, name) from None
-
-    return read_text if read is check_text else read_field
-
-
-def _extras_reader(names: frozenset[str]) -> Reader:
-    """Return a reader of the extras of a record with fields of these names."""
-
-    def read_extras(value: Any) -> Any:
-        if value is EMPTY:
-            return value
-        # The lenient decoder passes a frozen map; a dict comes from a document with a field of this
-        # name.
-        if type(value) is not FrozenDict:
-            raise InvalidDataError(
-                EXTRAS,
-                "unknown field",
-                "a field of the schema; deserialize(..., lenient=True) keeps unknown fields",
-            )
-        for name in names & value.keys():
-            raise InvalidDataError(
-                f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself"
-            )
-        return freeze_object(value)
-
-    return read_extras
-
-
-class MeasureSlot:
-    """The slot in which a record caches its measure, which is not part of its value."""
-
-    __slots__ = ("_measure",)
-
-
-@frozen
-class Record(MeasureSlot):
-    """Named values that never change.
-
-    `extras` are fields of other releases, kept by the lenient decoder.
-    """
-
-    _renamed: ClassVar[bool] = False
-    """Whether a field has another name in JSON."""
-
-    extras: Mapping[str, Any] = field(default=EMPTY, kw_only=True, repr=False)
+    _renamed: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The names in JSON of fields that have another name there, each with the field's."""
 
     def __init_subclass__(cls) -> None:
-        cls._renamed = any(name != json_name(name) for name in cls.__annotations__)
+        names = ((json_name(name), name) for name in cls.__annotations__)
+        cls._renamed = tuple(each for each in names if each[0] != each[1])
 
     @classmethod
-    def from_json(cls, value: Any) -> Self:
+    def from_json(cls, value: Any, _: object = None) -> Self:
         """Return the record that a JSON object describes; missing fields have their defaults.
 
         A record is returned unchanged.
@@ -121,17 +59,21 @@ class Record(MeasureSlot):
         """
         if type(value) is cls:
             return value
-        if not isinstance(value, (dict, Mapping)):
+        if type(value) is not dict and not isinstance(value, Mapping):
             raise InvalidDataError(
                 "",
                 f"{type(value).__name__} is not an object",
                 f"an object with {', '.join(layout(cls).attributes)}",
             )
-        if cls._renamed:
-            refuse_unknown(cls, value)
-            value = {layout(cls).attributes.get(key, key): item for key, item in value.items()}
+        held = value
+        for name, attribute in cls._renamed:
+            if attribute in held:
+                refuse_unknown(cls, value)
+            if name in held:
+                held = {**held, attribute: held[name]}
+                del held[name]
         try:
-            return cls(**value)
+            return cls(**held)
         except TypeError:
             # attrs does not name the unknown field.
             refuse_unknown(cls, value)
@@ -149,7 +91,7 @@ class Layout:
     """The fields of a record class.
 
     `kinds` and `attributes` are by JSON name, `marks` says which empty values are written, `arrays`
-    lists the arrays, and `get` reads all fields.
+    lists the arrays, and `get` reads all fields, of which there are several.
     """
 
     kinds: Mapping[str, Kind]
@@ -160,9 +102,9 @@ class Layout:
 
 
 def _layout(cls: type) -> Layout:
-    declared = [attribute for attribute in fields(cls) if attribute.name != EXTRAS]
-    attributes = {json_name(attribute.name): attribute.name for attribute in declared}
-    kinds = {json_name(attribute.name): kind_of(attribute.type) for attribute in declared}
+    declared: tuple[Any, ...] = fields(cls)
+    attributes = {json_name(each.name): each.name for each in declared}
+    kinds = {json_name(each.name): kind_of(each.type) for each in declared}
     return Layout(
         kinds=FrozenDict(kinds),
         attributes=FrozenDict(attributes),
@@ -170,7 +112,7 @@ def _layout(cls: type) -> Layout:
         arrays=tuple(
             (name, attributes[name]) for name, kind in kinds.items() if kind.shape is Shape.ARRAY
         ),
-        get=attrgetter(*attributes.values(), EXTRAS),
+        get=attrgetter(*attributes.values()),
     )
 
 
@@ -187,13 +129,11 @@ def json_fields(record: Record) -> dict[str, Any]:
     shape = layout(type(record))
     values = shape.get(record)
     # Without a call for each field: this is most of the cost of serialising.
-    found = {
+    return {
         name: value
-        for (name, keep_empty), value in zip(shape.marks, values, strict=False)
+        for (name, keep_empty), value in zip(shape.marks, values, strict=True)
         if value or (keep_empty and value is not None)
     }
-    extras = values[-1]
-    return found if extras is EMPTY else found | extras.plain()
 
 
 def with_changes(record: R, /, **changes: Any) -> R:
@@ -213,6 +153,6 @@ def refuse_unknown(cls: type, keys: Iterable[object]) -> None:
     """Raise `InvalidDataError` for the first key that is not a field of `cls`."""
     known = layout(cls).attributes
     for key in keys:
-        if key not in known and key != EXTRAS:
-            near = get_close_matches(key, known) if isinstance(key, str) else []
-            raise InvalidDataError(step_of(key), "unknown field", ", ".join(near or known))
+        if key not in known:
+            near = get_close_matches(str(key), known)
+            raise InvalidDataError(under("", str(key)), "unknown field", ", ".join(near or known))

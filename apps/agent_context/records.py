@@ -4,7 +4,7 @@ Every class is a record, checked when it is created. Adding a field is one line;
 what it may hold.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -340,14 +340,13 @@ class AgentContext(Record):
         *,
         created_at: datetime | None = None,
         locale: str = "",
-        clock: Callable[[], datetime] = utc_now,
     ) -> Self:
-        """Return an empty context; without `created_at`, `clock` provides the time.
+        """Return an empty context, by default created now.
 
         Raises:
             InvalidDataError: an id is not text, or the time is naive.
         """
-        when = clock() if created_at is None else created_at
+        when = utc_now() if created_at is None else created_at
         return cls(metadata=MetadataContext(session_id, trace_id, when, locale))
 
     def clone(self) -> Self:

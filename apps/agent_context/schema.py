@@ -69,20 +69,8 @@ def all_keys() -> Iterator[KeySchema]:
         yield from keys.values()
 
 
-def list_paths() -> tuple[str, ...]:
-    """Return the names of the keys that hold lists."""
-    return tuple(key.path for key in all_keys() if key.shape is Shape.ARRAY)
-
-
-def namespace_schema(namespace: str) -> Mapping[str, KeySchema]:
-    """Return the keys of a namespace.
-
-    Raises:
-        UnknownNameError: there is none of that name; names the nearest.
-    """
-    if not isinstance(namespace, str) or namespace not in SCHEMA:
-        raise UnknownNameError("namespace", namespace, tuple(SCHEMA), _near(namespace, SCHEMA))
-    return SCHEMA[namespace]
+LISTS = tuple(key.path for key in all_keys() if key.shape is Shape.ARRAY)
+"""The names of the keys that hold lists."""
 
 
 def key_schema(namespace: str, key: str) -> KeySchema:
@@ -91,14 +79,21 @@ def key_schema(namespace: str, key: str) -> KeySchema:
     Raises:
         UnknownNameError: there is no such namespace or key; names the nearest.
     """
-    keys = namespace_schema(namespace)
+    if not isinstance(namespace, str) or namespace not in SCHEMA:
+        raise UnknownNameError("namespace", namespace, tuple(SCHEMA))
+    keys = SCHEMA[namespace]
     if not isinstance(key, str) or key not in keys:
-        legal, near = (
-            tuple(f"{namespace}.{name}" for name in names) for names in (keys, _near(key, keys))
-        )
-        raise UnknownNameError("key", f"{namespace}.{key}", legal, near)
+        near = get_close_matches(str(key), keys)
+        legal, meant = (tuple(f"{namespace}.{name}" for name in names) for names in (keys, near))
+        raise UnknownNameError("key", f"{namespace}.{key}", legal, meant)
     return keys[key]
 
 
-def _near(name: object, known: Mapping[str, object]) -> tuple[str, ...]:
-    return tuple(get_close_matches(name, known)) if isinstance(name, str) else ()
+def path_schema(path: str) -> KeySchema:
+    """Return the schema of a key, given a path such as ``reasoning.intents``.
+
+    Raises:
+        UnknownNameError: there is no such key; names the nearest.
+    """
+    namespace, _, key = str(path).partition(".")
+    return key_schema(namespace, key)

@@ -7,7 +7,7 @@ agent may append to. The default is the table of agents and keys in docs/agent-c
   exact key.
 - Every standard agent may set `metadata.locale`, and append to `diagnostics.errors` and
   `diagnostics.warnings`.
-- The right to `audit` is the right to be recorded. Only the audit system writes the trail.
+- No right covers `audit`, not even ``*``: the trail is computed, so nobody can forge it.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from .json_text import canonical, shared_start
 from .kinds import Shape
 from .record_base import Record, with_changes
 from .records import AgentContext, AgentRecord, Fact
-from .schema import SCHEMA, KeySchema, key_schema, list_paths, namespace_schema
+from .schema import LISTS, SCHEMA, KeySchema, all_keys, key_schema, path_schema
 
 EVERYTHING = "*"
 APPEND = "append:"
@@ -35,7 +35,6 @@ _EVERY_AGENT = (
     "metadata.locale",
     "append:diagnostics.errors",
     "append:diagnostics.warnings",
-    "audit",
 )
 
 DEFAULT_RIGHTS: Mapping[str, tuple[str, ...]] = FrozenDict(
@@ -58,8 +57,18 @@ DEFAULT_RIGHTS: Mapping[str, tuple[str, ...]] = FrozenDict(
 )
 """The standard agents and their rights."""
 
-_NOT_COVERED = frozenset({"metadata.session_id", "metadata.trace_id", "metadata.created_at"})
+_IDENTITY = frozenset({"metadata.session_id", "metadata.trace_id", "metadata.created_at"})
 """Keys that a right to the namespace does not cover: they identify the context."""
+_COMPUTED = "audit"
+"""The namespace that no right covers."""
+
+
+_RIGHTS = frozenset(
+    (EVERYTHING, *SCHEMA, *(key.path for key in all_keys()), *(f"{APPEND}{path}" for path in LISTS))
+)
+_ADVICE = (
+    f"Use {EVERYTHING}, {', '.join(SCHEMA)}, one of their keys, or {APPEND} and that of a list."
+)
 
 
 def check_right(right: str) -> str:
@@ -69,17 +78,8 @@ def check_right(right: str) -> str:
         UnknownNameError: a namespace or key that the schema does not have, or an append right to a
             key that is not a list.
     """
-    if not isinstance(right, str):
-        raise UnknownNameError("right", right, (EVERYTHING, *SCHEMA))
-    namespace, dot, key = right.removeprefix(APPEND).partition(".")
-    if right.startswith(APPEND) and (
-        not dot or key_schema(namespace, key).shape is not Shape.ARRAY
-    ):
-        raise UnknownNameError("right", right, tuple(f"{APPEND}{path}" for path in list_paths()))
-    if dot:
-        key_schema(namespace, key)
-    elif right != EVERYTHING:
-        namespace_schema(namespace)
+    if not isinstance(right, str) or right not in _RIGHTS:
+        raise UnknownNameError("right", right, tuple(_RIGHTS), advice=_ADVICE)
     return right
 
 
@@ -91,13 +91,10 @@ def agent_name(name: str) -> str:
     Raises:
         InvalidDataError: it is not.
     """
-    text = at_path("agent", check_text, name)
-    if "," in text or not text.strip() or not text.isprintable():
-        raise InvalidDataError(
-            "agent",
-            f"{text[:40]!a} is not a valid name",
-            "text that can be printed, without commas",
-        )
+    text = check_text(name, "agent")
+    if "," in text or not text.strip() or not text.isprintable() or len(text) > LONGEST_NAME:
+        legal = f"printable text of at most {LONGEST_NAME} characters, without commas"
+        raise InvalidDataError("agent", f"{text[:40]!a} is not a valid name", legal)
     return text
 
 
@@ -137,11 +134,7 @@ class ContextValidator:
         """
         if isinstance(rights, str):
             raise InvalidOptionError("rights", rights, f"a list, such as [{rights!r}]")
-        if len(agent_name(agent)) > LONGEST_NAME:
-            raise InvalidDataError(
-                "agent", f"the name has {len(agent):,} characters", f"at most {LONGEST_NAME}"
-            )
-        self._rights[agent] = tuple(sorted(frozenset(map(check_right, rights))))
+        self._rights[agent_name(agent)] = tuple(sorted({*map(check_right, rights)}))
 
     def allowed(self, agent: str) -> tuple[str, ...]:
         """Return the rights of an agent, none if it is not registered."""
@@ -159,11 +152,8 @@ class ContextValidator:
         The right to append is not enough.
         """
         path, rights = f"{namespace}.{key}", self.allowed(agent)
-        return (
-            EVERYTHING in rights
-            or path in rights
-            or (namespace in rights and path not in _NOT_COVERED)
-        )
+        covering = {EVERYTHING, path} if path in _IDENTITY else {EVERYTHING, path, namespace}
+        return namespace != _COMPUTED and not covering.isdisjoint(rights)
 
     def validate_write(self, agent: str, namespace: str, key: str) -> None:
         """Check that the agent has the right to write a key, or to append to it.
@@ -172,9 +162,11 @@ class ContextValidator:
 
         Raises:
             UnknownNameError: the schema has no such namespace or key.
-            ContextViolationError: the agent has no right to it.
+            ContextViolationError: the agent has no right to it, or it is part of the audit trail.
         """
         key_schema(namespace, key)
+        if namespace == _COMPUTED:
+            raise self.violation(agent, namespace, key, "the audit trail is computed")
         may_append = f"{APPEND}{namespace}.{key}" in self.allowed(agent)
         if not (may_append or self.may_replace(agent, namespace, key)):
             raise self.violation(agent, namespace, key)
@@ -228,11 +220,6 @@ class ContextValidator:
         for path, value in changes.items():
             schema = path_schema(path)
             self.validate_write(agent, schema.namespace, schema.key)
-            # Not even ``*`` covers the trail, which could otherwise be forged.
-            if schema.namespace == "audit":
-                raise self.violation(
-                    agent, "audit", schema.key, "the audit system alone writes the trail"
-                )
             entered = (
                 self._check_list(context, agent, schema, value, when)
                 if schema.shape is Shape.ARRAY
@@ -271,20 +258,6 @@ def check_changes(changes: object) -> None:
         )
 
 
-def path_schema(path: str) -> KeySchema:
-    """Return the schema of a key, given a path such as ``reasoning.intents``.
-
-    Raises:
-        UnknownNameError: there is no such key.
-    """
-    if not isinstance(path, str) or "." not in path:
-        raise UnknownNameError(
-            "key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA)
-        )
-    namespace, _, key = path.partition(".")
-    return key_schema(namespace, key)
-
-
 def extend_lists(context: AgentContext, entries: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Return the values to write so that lists end with these entries.
 
@@ -293,11 +266,10 @@ def extend_lists(context: AgentContext, entries: Mapping[str, Sequence[Any]]) ->
     """
     check_changes(entries)
     for path, new in entries.items():
-        kind = path_schema(path).kind
-        if kind.shape is not Shape.ARRAY:
-            raise UnknownNameError("list", path, list_paths())
+        if path_schema(path).shape is not Shape.ARRAY:
+            raise UnknownNameError("list", path, LISTS)
         if not isinstance(new, (list, tuple)):
-            raise wrong_type(new, "an array", f"a {kind.name}", f"$.{path}")
+            raise wrong_type(new, "an array", "a list of entries", f"$.{path}")
     return {path: (*entries_of(context, path), *new) for path, new in entries.items()}
 
 

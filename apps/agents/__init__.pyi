@@ -12,11 +12,12 @@ from .answers import (
     Written,
 )
 from .forms import AnswerError, Form, Ref, parameters_of, read_answer, schema_of
-from .machine import AgentMachine, NodeRegion
+from .machine import AgentMachine, NodeRegion, SharedMachine, WriterRegion
 from .memory import AgentMemory
 from .models import SdkModel, model_of
 from .recollection import Recollection
 from .requests import Model, ModelRequest
+from .shared import SharedContext
 from .tools import Tool, ToolError
 
 __all__ = [
@@ -37,11 +38,14 @@ __all__ = [
     "Ref",
     "Retained",
     "SdkModel",
+    "SharedContext",
+    "SharedMachine",
     "Summary",
     "Tool",
     "ToolError",
     "ToolUse",
     "Understanding",
+    "WriterRegion",
     "Written",
     "model_of",
     "parameters_of",

@@ -1,36 +1,75 @@
 """The runner: it asks the node of the machine's state, and commits what the node answered."""
 
+import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import aclosing
 from functools import partial
+from time import monotonic
 from typing import Any, cast
 
-from attrs import define, field
+from attrs import define, field, frozen
 
+from polycontext.agent_context import ArtifactExternalizer
 from polycontext.base import CallerError, InvalidDataError, UnknownNameError, require
-from polycontext.base.effects import Effect, Steps, adrive, call, in_thread, procedure, twin
+from polycontext.base.effects import (
+    Effect,
+    Steps,
+    adrive,
+    call,
+    in_thread,
+    procedure,
+    running,
+    twin,
+)
 from polycontext.base.json_data import thaw
 from polycontext.nodes import Now, PromptBuilder
 from polycontext.nodes.builders import Node
 from polycontext.pills import PillDocument, Resolver, items_of, resolve_document
 from polycontext.polynomial import ContextSession, ContextState, InputKind
-from polycontext.polynomial.journal import is_erased
+from polycontext.polynomial.journal import SPENT, Spent, is_erased
 from polycontext.pressure import ConflictError
+from polycontext.pressure.schedule import Prices
 from polycontext.window import Role, ToolCall, Turn
 
 from .answers import SUMMARIZE, Blocked, Deed, ToolUse, Written
-from .forms import AnswerError, Form, data_of, read_answer
+from .forms import AnswerError, Form, Ref, data_of, read_answer
 from .machine import AgentMachine
 from .memory import AgentMemory
-from .recollection import Recollection
-from .requests import Model, ModelRequest, request_of
-from .tools import Tool, ToolError, as_data, by_name, result_turn, running
+from .requests import Model, ModelRequest, as_model, request_of
+from .shared import SharedContext
+from .tools import Tool, ToolError, as_data, by_name, result_turn
 
 _log = logging.getLogger("polycontext.agents")
 _MOST_STEPS = 40
 _NO_TEXT = "the reply has no text."
+_BEGUN = "[no result: the call began and was stopped; the tool may have run, or not]"
+
+
+@frozen
+class Pieces:
+    """The pieces of a reply, for ``async for`` or, where no event loop runs, for ``for``."""
+
+    _pieces: AsyncGenerator[str]
+
+    def __aiter__(self) -> AsyncGenerator[str]:
+        return self._pieces
+
+    async def aclose(self) -> None:
+        """Store what was yielded, and end."""
+        await self._pieces.aclose()
+
+    def __iter__(self) -> Generator[str]:
+        with asyncio.Runner() as runner:
+            try:
+                while (piece := runner.run(self._next())) is not None:
+                    yield piece
+            finally:
+                runner.run(self.aclose())
+
+    async def _next(self) -> str | None:
+        return await anext(self._pieces, None)
 
 
 @define
@@ -42,39 +81,49 @@ class Agent:
 
     Args:
         session: a session whose machine is `AgentMachine`, or a subclass.
-        model: what answers; see `Model`.
-        tools: what Act may call.
+        model: what answers: a function of the request, or a `Model`.
+        tools: what Act may call: functions, or each a `Tool`.
         summarizes: whether Summarize is asked after each reply. If it fails, a log record says so.
         persona: traits from 0 to 1 that Reply shows, such as ``{"warmth": 0.9}`` (docs/nodes.md).
+        artifacts, prices: see `SharedContext`.
+        prompts: the templates of the nodes' prompts, the package's by default (docs/nodes.md).
 
     Raises:
-        InvalidOptionError: the machine of the session has no nodes, two tools have one name, or a
-            trait of the persona is not a number from 0 to 1.
+        InvalidOptionError: the machine of the session has no nodes, the model or a tool is none,
+            two tools have one name, or a trait of the persona is not a number from 0 to 1.
     """
 
     session: ContextSession
-    model: Model
+    model: Model = field(converter=as_model)
     tools: Mapping[str, Tool] = field(converter=by_name, factory=dict[str, Tool])
     summarizes: bool = field(default=False, kw_only=True)
     persona: Mapping[str, float] = field(factory=dict[str, float], kw_only=True)
-    _recollection: Recollection = field(init=False, repr=False)
+    prompts: PromptBuilder = field(factory=PromptBuilder, kw_only=True)
+    artifacts: ArtifactExternalizer | None = field(default=None, kw_only=True, repr=False)
+    prices: Prices | None = field(default=None, kw_only=True, repr=False)
+    shared: SharedContext = field(init=False, repr=False)
+    """The context that the agent shares with others."""
+    _spent: dict[str, Spent] = field(init=False, repr=False, factory=dict[str, Spent])
+    """The calls of each node that are not stored yet."""
+    _untried: set[str] = field(init=False, repr=False, factory=set[str])
+    """The ids of the calls that were stored here, and whose tools have not begun."""
 
     def __attrs_post_init__(self) -> None:
         machine = self.session.conversation.machine
         legal = "a session with machine=AgentMachine, or a subclass of it"
         require("session", machine.__name__, issubclass(machine, AgentMachine), legal)
-        self._recollection = Recollection(self.session)
-        PromptBuilder().describe(self.persona)  # refuses it now, not when Reply is asked
+        self.shared = SharedContext(self.session, artifacts=self.artifacts, prices=self.prices)
+        self.prompts.describe(self.persona)  # refuses it now, not when Reply is asked
 
     @property
     def memory(self) -> AgentMemory:
         """Return what the agent remembers at the session's revision."""
-        return self._recollection.memory
+        return self.shared.memory
 
     @property
     def now(self) -> Now:
         """Return what nodes read at the session's revision; see `build_context`."""
-        return self._recollection.now
+        return self.memory.now(self.session.output)
 
     @property
     def _offered(self) -> Mapping[str, Tool]:
@@ -152,22 +201,28 @@ class Agent:
         elif node.answers is not None:
             yield from self._answer(node)
         else:
-            yield from self._commit((yield from self._text(node)), place)
+            yield from self._commit(node, (yield from self._text(node)), place)
             yield call(self, "summarize")
 
     astep = twin(step)
 
-    async def stream(
+    def stream(
         self,
         text: str,
         resolvers: Iterable[Resolver] = (),
         *,
         idempotency_key: str | None = None,
-    ) -> AsyncGenerator[str]:
-        """Send a message, and yield the reply in pieces; it is stored when it ends.
+    ) -> "Pieces":
+        """Send a message, and iterate over the reply in pieces; it is stored when it ends.
 
-        If the stream is closed early, what was yielded is stored.
+        Use ``async for`` where an event loop runs, and ``for`` where none does. If the iteration is
+        closed early, what was yielded is stored.
         """
+        return Pieces(self._stream(text, resolvers, idempotency_key))
+
+    async def _stream(
+        self, text: str, resolvers: Iterable[Resolver], idempotency_key: str | None
+    ) -> AsyncGenerator[str]:
         await adrive(self._hear(text, resolvers, idempotency_key))
         if self._node is None:  # a message that was answered already
             yield self._reply
@@ -193,13 +248,19 @@ class Agent:
         if stream is None:
             yield await adrive(self._text(node))
             return
-        is_blank = True
+        is_blank, report, began = True, dict[str, Any](), monotonic()
         async with aclosing(stream(request)) as pieces:
             async for piece in pieces:
+                if isinstance(piece, Mapping):
+                    report.update(piece)
+                    continue
                 is_blank = is_blank and not piece.strip()
                 yield piece
+        self._note(node, report, began)
         if is_blank:
             raise AnswerError(node.name, _NO_TEXT)
+        spent = self._spent.pop(node.name).to_data()
+        await self.session.asend(Written.event, data_of(Written(Ref(node.name))), spent=spent)
 
     @procedure
     def summarize(self) -> Steps[None]:
@@ -219,23 +280,10 @@ class Agent:
         changes: Mapping[str, Any] | None = None,
         *,
         append: Mapping[str, Any] | None = None,
+        usage: object = None,
     ) -> Steps[None]:
-        """Write keys of the shared context, or append to them, as another agent.
-
-        Raises:
-            Any exception of `ContextValidator.safe_update`.
-        """
-        written = Written(agent, changes or {}, append or {})  # type: ignore[arg-type]
-        while True:
-            seen = self.session.conversation.revision
-            written.after(self.memory)
-            try:
-                sent = data_of(written)
-                yield call(self.session, "send", Written.event, sent, expected_revision=seen)
-            except ConflictError:
-                yield call(self.session.history, "refresh")
-            else:
-                return
+        """Write keys of the shared context as another agent; see `SharedContext.write`."""
+        yield call(self.shared, "write", agent, changes, append=append, usage=usage)
 
     awrite = twin(write)
 
@@ -290,8 +338,7 @@ class Agent:
         """Ask a node for text; ask once more if it says nothing."""
         request = self._request(node, self._voice)
         for _ in range(2):
-            answer = yield self._ask(request)
-            text = answer.get("content") if isinstance(answer, Mapping) else answer
+            text = yield from self._ask(node, request)
             if isinstance(text, str) and text.strip():
                 return text
         raise AnswerError(node.name, _NO_TEXT)
@@ -303,8 +350,8 @@ class Agent:
         """
         why, place = "", self.memory.place
         for _ in range(2):
-            task = f"Your last answer was refused: {why}" if why else ""
-            said = yield self._ask(self._request(node, task))
+            task = self.prompts.section("refusal", refusal=why)
+            said = yield from self._ask(node, self._request(node, task))
             if self.memory.place != place:
                 return
             try:
@@ -312,7 +359,7 @@ class Agent:
             except (CallerError, ValueError, LookupError) as error:
                 why = str(error)
             else:
-                yield from self._commit(answer, place)
+                yield from self._commit(node, answer, place)
                 return
         raise AnswerError(node.name, why)
 
@@ -330,9 +377,10 @@ class Agent:
         if use.tool not in self._offered:
             legal = ", ".join(self._offered) or "no tool: there are none"
             raise InvalidDataError("$.calls", f"there is no tool {use.tool!r}", legal)
-        self._offered[use.tool].arguments(thaw(use.arguments), self._to_ids)
+        registry = self.memory.conversation.id_registry
+        self._offered[use.tool].arguments(thaw(use.arguments), registry)
 
-    def _commit(self, answer: str | Form, place: object) -> Steps[None]:
+    def _commit(self, node: Node, answer: str | Form, place: object) -> Steps[None]:
         """Commit an answer; if another writer was first, check it again without asking again.
 
         It is dropped if the exchange has moved on.
@@ -343,26 +391,32 @@ class Agent:
             if memory.place != place:
                 return
             try:
-                yield self._commit_of(answer, memory, seen.revision)
+                yield self._commit_of(node, answer, memory, seen.revision)
             except ConflictError:
                 yield call(session.history, "refresh")
             else:
+                self._spent.pop(node.name, None)
                 return
 
-    def _commit_of(self, answer: str | Form, memory: AgentMemory, revision: int) -> Effect:
+    def _commit_of(
+        self, node: Node, answer: str | Form, memory: AgentMemory, revision: int
+    ) -> Effect:
         session, when = self.session, {"expected_revision": revision}
+        spent = {SPENT: self._spent[node.name].to_data()} if node.name in self._spent else {}
         if isinstance(answer, str):
-            return call(session, "add_assistant_turn", answer, **when)
+            return call(session, "add", Turn(Role.ASSISTANT, answer, metadata=spent), **when)
         if isinstance(answer, Deed) and answer.calls:
             # A revision never comes again, so no id does, whatever is rewound.
             calls = [
                 ToolCall(f"r{revision}_{number}", use.tool, json.dumps(thaw(use.arguments)))
                 for number, use in enumerate(answer.calls)
             ]
-            return call(session, "add_assistant_turn", answer.outcome or None, calls, **when)
+            self._untried.update(each.id for each in calls)
+            made = Turn(Role.ASSISTANT, answer.outcome or None, tool_calls=calls, metadata=spent)
+            return call(session, "add", made, **when)
         answer.after(memory)
         left = {"left": len(memory.plan) - 1} if isinstance(answer, Deed) else {}
-        return call(session, "send", answer.event, data_of(answer), **left, **when)
+        return call(session, "send", answer.event, data_of(answer), **left, **spent, **when)
 
     def _use(self, made: ToolCall) -> Steps[None]:
         """Run a call that is stored, and store its result, unless the call was closed meanwhile."""
@@ -379,17 +433,19 @@ class Agent:
         if self._is_forgotten(made):
             return result_turn(made, "[no result: the call was forgotten]")
         try:
-            arguments = tool.arguments(json.loads(made.arguments), self._to_ids)
+            registry = self.memory.conversation.id_registry
+            arguments = tool.arguments(json.loads(made.arguments), registry)
         except CallerError as error:  # the tool has changed since the call was stored
             return result_turn(made, f"[no result: {error}]")
+        if not tool.repeats and made.id not in self._untried:
+            return result_turn(made, _BEGUN)
+        self._untried.discard(made.id)
         try:
-            result = as_data((yield running(tool, {**arguments, "idempotency_key": key})))
+            ran = running(f"tool {tool.name}", tool.run, **{**arguments, **tool.keyed(key)})
+            result = as_data((yield ran))
         except ToolError as error:
             return result_turn(made, str(error))
-        return tool.turn_of(made, result, self.memory)
-
-    def _to_ids(self, arguments: Any) -> Any:
-        return self.memory.conversation.id_registry.to_ids(arguments)
+        return tool.turn_of(made, arguments, result, self.memory)
 
     def _is_forgotten(self, made: ToolCall) -> bool:
         turns = (turn for turn in reversed(self.session.log()) if made in turn.tool_calls)
@@ -398,14 +454,31 @@ class Agent:
     # --- asking the model -------------------------------------------------------------------
 
     def _request(self, node: Node, task: str) -> ModelRequest:
-        return request_of(node, self.memory, self.session.output, self._offered, task)
+        return request_of(
+            node,
+            self.memory,
+            self.session.output,
+            self._offered,
+            prompts=self.prompts,
+            task=task,
+        )
 
     @property
     def _voice(self) -> str:
-        return PromptBuilder().describe(self.persona)
+        return self.prompts.describe(self.persona)
 
-    def _ask(self, request: ModelRequest) -> Effect:
-        """Return the effect that asks the model, in a thread if it has no `acomplete`."""
-        asked = in_thread(lambda: self.model.complete(request))
+    def _ask(self, node: Node, request: ModelRequest) -> Steps[Any]:
+        """Ask the model, in a thread if it has no `acomplete`, and return what it says."""
+        began, asked = monotonic(), running("model", self.model.complete, request)
         own = getattr(self.model, "acomplete", None)
-        return asked if own is None else asked._replace(ado=partial(own, request))
+        said = yield asked if own is None else asked._replace(ado=partial(own, request))
+        is_message = isinstance(said, Mapping) and said.get("role") == Role.ASSISTANT
+        self._note(node, said if is_message else {}, began)
+        return said.get("content") if is_message else said
+
+    def _note(self, node: Node, report: Mapping[str, Any], began: float) -> None:
+        """Note a call of a node, to be stored with what it answers."""
+        took = round(1000 * (monotonic() - began))
+        spent = self.shared.spent(node.name, report, took)
+        before = self._spent.get(node.name)
+        self._spent[node.name] = spent if before is None else before + spent

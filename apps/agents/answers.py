@@ -7,7 +7,13 @@ from attrs import evolve, field, frozen
 from attrs.validators import ge, le
 
 from polycontext.base import InvalidDataError
-from polycontext.nodes import ConversationPhase, PendingState, StepKind, ThinkDecision
+from polycontext.nodes import (
+    ConversationPhase,
+    PendingState,
+    SessionIdRegistry,
+    StepKind,
+    ThinkDecision,
+)
 from polycontext.nodes.builders import ACT, REPLY, THINK, UNDERSTAND, Node
 from polycontext.nodes.memory import generic_outcome
 
@@ -43,9 +49,9 @@ class Understanding(Form):
         if self.retained or self.demoted:
             registry = memory.conversation.id_registry
             for each in self.retained:
-                registry = registry.retain(each.ref, each.reason, turn=turn.turn_num)
+                registry = registry.retain(each.ref, each.reason)
             for ref in self.demoted:
-                registry = registry.demote(ref, turn=turn.turn_num)
+                registry = registry.demote(ref)
             reasons: dict[str, str] = {each.ref: each.reason for each in self.retained}
             turn = turn.curate(reasons, self.demoted, reasons)
             memory = memory.with_registry(registry)
@@ -114,13 +120,13 @@ class Deed(Form):
     outcome: str = ""
     entities: tuple[Ref, ...] = ()
     note_for_next_step: str | None = None
+    confidence: float = field(default=1.0, validator=[ge(0), le(1)])
 
     def after(self, memory: AgentMemory) -> AgentMemory:
         """Return the memory with the step done, and its outcome as a fact for all agents."""
         if not memory.plan:
             raise InvalidDataError("$", "no step is under way", "an answer to a step of the plan")
-        for ref in self.entities:
-            memory.conversation.id_registry.get(ref)  # refuses one that the model made up
+        memory = memory.with_registry(self._touched(memory))
         step, results = memory.plan[0], memory.results
         result = results[0] if len(results) == 1 else results or None
         found = _rows(results) if len(results) > 1 else result
@@ -138,9 +144,21 @@ class Deed(Form):
             "id": f"f{next_id('f', memory.shared.enrichment.facts)}",
             "content": turn.steps[-1].summary.outcome,
             "source": step.subdomain,
+            "confidence": self.confidence,
         }
         memory = evolve(memory, turn=turn, plan=memory.plan[1:], results=())
         return memory.share("act", append={"enrichment.facts": [fact]})
+
+    def _touched(self, memory: AgentMemory) -> SessionIdRegistry:
+        """Return the registry with the step's entities referenced; the step may have removed one.
+
+        Raises:
+            UnknownRefError: the model made one up.
+        """
+        registry = memory.conversation.id_registry
+        for ref in {*self.entities} - {stone.ref for stone in registry.tombstones}:
+            registry = registry.touch(ref, turn=memory.turn.turn_num)
+        return registry
 
 
 def _rows(results: Iterable[Any]) -> list[Any] | None:
@@ -198,21 +216,18 @@ class Written(Form):
         return memory.share(self.agent, self.changes, append=self.append)
 
 
-FACTS = ("enrichment.facts",)
-
 SUMMARIZE = Node(
     "summarize",
-    "Say in one sentence what this conversation is about, and sum up what was said and done.",
     conversation={"recent", "summary", "engagement"},
     reasoning={"outcomes", "earlier"},
     answers=Summary,
 )
 
 NODES: Mapping[str, Node] = {
-    "UNDERSTANDING": evolve(UNDERSTAND, answers=Understanding, reads=FACTS),
-    "THINKING": evolve(THINK, answers=Plan, reads=FACTS),
-    "ACTING": evolve(ACT, answers=Deed, reads=FACTS),
-    "REPLYING": evolve(REPLY, reads=FACTS),
+    "UNDERSTANDING": evolve(UNDERSTAND, answers=Understanding),
+    "THINKING": evolve(THINK, answers=Plan),
+    "ACTING": evolve(ACT, answers=Deed),
+    "REPLYING": REPLY,
 }
 """The node of each state of an `AgentMachine`."""
 

@@ -25,6 +25,7 @@ from typing import (
 
 from attrs import NOTHING, define, fields, has
 
+from polycontext.agent_context import FORGOTTEN
 from polycontext.base import CallerError, InvalidDataError, require
 from polycontext.base.codec import strict_converter, structured
 from polycontext.base.json_data import freeze
@@ -33,8 +34,6 @@ T = TypeVar("T")
 
 Ref = NewType("Ref", str)
 """A reference, such as ``recipe_1`` or the name of a tool: a text that holds no words."""
-
-FORGOTTEN = "[forgotten]"
 
 _ONE = "one JSON object, and nothing else"
 _MOST_BROKEN = 500

@@ -1,20 +1,73 @@
 """The machine of an agent: each node is a state, and each answer an event (docs/agents.md)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from statemachine import State
 
+from polycontext.agent_context import ContextLimits, ContextValidator
 from polycontext.nodes.builders import Node
 from polycontext.polynomial import ContextMachine
+from polycontext.polynomial.journal import SPENT
 from polycontext.polynomial.machine import Region, once
 
 from .answers import EVENTS, EXAMPLES, NODES, SUMMARIZE, Plan, Written
 from .forms import Form, read_answer, without_words
-from .memory import ENTITIES
+from .reports import ENTITIES
 
 
-class NodeRegion(Region):
+class Writers:
+    """What a region declares whose agents write a shared context (docs/agent-context.md)."""
+
+    nodes: ClassVar[Mapping[str, Node]] = {}
+    """The node that is asked in each state."""
+    other_forms: ClassVar[tuple[type[Form], ...]] = (Written,)
+    """The forms of events that belong to no state."""
+    writers: ClassVar[Mapping[str, Iterable[str]]] = {}
+    """The rights of agents beside nodes and the standard agents, as `ContextValidator` takes them.
+    """
+    limits: ClassVar[ContextLimits] = ContextLimits()
+    """The limits of the shared context."""
+
+    @classmethod
+    def forms(cls) -> dict[str, type[Form]]:
+        """Return the form of each event that records an answer."""
+        answers = (node.answers for node in cls.nodes.values() if node.answers is not None)
+        return {form.event: form for form in (*answers, *cls.other_forms)}
+
+    @classmethod
+    def agents(cls) -> dict[str, str]:
+        """Return the name of the node that answers by each event."""
+        nodes = (*cls.nodes.values(), SUMMARIZE) if cls.nodes else ()
+        return {node.answers.event: node.name for node in nodes if node.answers is not None}
+
+    @classmethod
+    def validator(cls) -> ContextValidator:
+        """Return what each agent and node may write into the shared context."""
+        validator = ContextValidator.default()
+        for node in (*cls.nodes.values(), SUMMARIZE):
+            if node.answers is not None:
+                validator.register_agent(node.name, node.answers.writes)
+        for agent, rights in cls.writers.items():
+            validator.register_agent(agent, rights)
+        return validator
+
+    @once
+    def in_order(self, step: Any) -> None:
+        """Raise unless the first argument of an event with a form is an answer of that form."""
+        form = self.forms().get(step.input.kind)
+        if form is not None:
+            read_answer(form, step.args[0] if step.args else None)
+
+
+class WriterRegion(Writers, Region):
+    """A region of agents without nodes: it accepts what they write, in any state of the context."""
+
+    ready: Any = State("READY", value="READY", initial=True)
+    always = (Written.event,)
+
+
+class NodeRegion(Writers, Region):
     """READY, UNDERSTANDING, THINKING, ACTING and REPLYING, beside the state of the context.
 
     A user turn leads to UNDERSTANDING, the answer of each node on to the next, and the reply back
@@ -38,29 +91,8 @@ class NodeRegion(Region):
     clear = ready.from_.any()
 
     always = (Written.event,)
-    nodes: ClassVar[Mapping[str, Node]] = NODES
-    """The node that is asked in each state."""
-    other_forms: ClassVar[tuple[type[Form], ...]] = EVENTS
-    """The forms of events that belong to no state."""
-
-    @classmethod
-    def forms(cls) -> dict[str, type[Form]]:
-        """Return the form of each event that records an answer."""
-        answers = (node.answers for node in cls.nodes.values() if node.answers is not None)
-        return {form.event: form for form in (*answers, *cls.other_forms)}
-
-    @classmethod
-    def rights(cls) -> dict[str, tuple[str, ...]]:
-        """Return what each node may write into the shared context."""
-        nodes = (*cls.nodes.values(), SUMMARIZE)
-        return {node.name: node.answers.writes for node in nodes if node.answers is not None}
-
-    @once
-    def in_order(self, step: Any) -> None:
-        """Raise unless the first argument of an event with a form is an answer of that form."""
-        form = self.forms().get(step.input.kind)
-        if form is not None:
-            read_answer(form, step.args[0] if step.args else None)
+    nodes = NODES
+    other_forms = EVENTS
 
     def is_under_way(self, source: State) -> bool:
         """Return whether there is an exchange that can be blocked."""
@@ -79,13 +111,22 @@ class NodeRegion(Region):
         return bool(step.input.turn.tool_calls)
 
 
-class AgentMachine(ContextMachine):
-    """The context's machine, with the nodes beside it; an event of both must suit both."""
+class _Nobody(Writers):
+    other_forms = ()
 
-    regions: ClassVar[Mapping[str, Any]] = {"node": NodeRegion}
+
+def writers_of(machine: Any) -> type[Writers]:
+    """Return the region of a machine whose agents write a shared context; nobody may be there."""
+    found = (each for each in machine.regions.values() if issubclass(each, Writers))
+    return next(found, _Nobody)
+
+
+class SharedMachine(ContextMachine):
+    """The context's machine, with agents beside it that write a shared context."""
+
+    regions: ClassVar[Mapping[str, Any]] = {"writers": WriterRegion}
     keeps_nothing = True
-    wordless = frozenset({ENTITIES})
-    examples = EXAMPLES
+    wordless = frozenset({ENTITIES, SPENT})
 
     @classmethod
     def forgotten(
@@ -93,7 +134,15 @@ class AgentMachine(ContextMachine):
     ) -> tuple[Any, Any]:
         """Return the arguments of an event without the words of the answer that are gone."""
         (answer, *rest), by_name = given if given[0] else ([None], given[1])
-        form = cls.regions["node"].forms().get(name)
+        form = writers_of(cls).forms().get(name)
         if form is None or answer is None:
             return super().forgotten(name, given, is_gone)
         return [without_words(form, answer, is_gone), *rest], by_name
+
+
+class AgentMachine(SharedMachine):
+    """The context's machine, with the nodes beside it; an event of both must suit both."""
+
+    regions: ClassVar[Mapping[str, Any]] = {"node": NodeRegion}
+    keeps_nothing = True
+    examples = EXAMPLES

@@ -6,18 +6,19 @@ here. See docs/agents.md.
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
 import orjson
 from attrs import evolve, field, fields, frozen, has
 
-from polycontext.agent_context import AgentContext, ContextValidator, extend_lists
+from polycontext.agent_context import AgentContext
+from polycontext.agent_context.records import AgentRun
 from polycontext.base import CallerError
 from polycontext.base.json_data import freeze, thaw
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes import (
     ConversationContext,
     CurrentTurn,
@@ -26,44 +27,24 @@ from polycontext.nodes import (
     close_exchange,
     exchange_of,
 )
-from polycontext.nodes.entities import EntityId, EntityStatus
 from polycontext.polynomial import ContextOutput, Event
 from polycontext.polynomial.journal import (
     ClearEvent,
     MoveEvent,
+    Spent,
     TurnEvent,
     is_erased,
+    spent_in,
 )
-from polycontext.window import Role, TokenCounter, Turn
+from polycontext.window import Role, Turn
 
 from .forms import Form, read_answer
+from .reports import ENTITIES, report
+from .sharing import Rules, Sharing
 
-MOST_SHARED = 50
-"""How many entries of each list in the shared context are kept at least; twice as many at most."""
-
-ENTITIES = "entities"
-"""The key of a tool turn's metadata that names the entities of its result, without words."""
-
-_STATUS = {
-    "read": EntityStatus.READ,
-    "create": EntityStatus.CREATED,
-    "link": EntityStatus.LINKED,
-}
+_UNTOLD = ("timestamp", "provenance")
 
 _log = logging.getLogger("polycontext.agents")
-
-
-@frozen(eq=False)
-class Rules:
-    """How events are read: the forms by event, the rights of agents, and the token counter.
-
-    `shared` is the shared context to begin with.
-    """
-
-    forms: Mapping[str, type[Form]]
-    shared: AgentContext
-    validator: ContextValidator
-    counter: TokenCounter
 
 
 @frozen
@@ -72,19 +53,30 @@ class AgentMemory:
 
     `conversation` is the memory of the closed exchanges, `turn` the exchange under way. `plan` are
     the steps that are left, `results` those of the tools for the first of them. `asked` are the
-    user's turns that are not answered yet. `shared` is the context that all agents share.
+    user's turns that are not answered yet. `sharing` has the context that all agents share. `at` is
+    the time of the last event.
 
     Law: the memory after a journal's first n events is the memory of a session that has only those.
     """
 
-    rules: Rules = field(eq=False, repr=False)
-    shared: AgentContext
+    sharing: Sharing
     conversation: ConversationContext = field(factory=ConversationContext)
     turn: CurrentTurn = field(factory=lambda: CurrentTurn(1))
     plan: tuple[Any, ...] = ()
     results: tuple[Any, ...] = ()
     asked: tuple[Turn, ...] = ()
     is_answered: bool = False
+    at: datetime = UNIX_EPOCH
+
+    @property
+    def rules(self) -> Rules:
+        """Return how the journal is read."""
+        return self.sharing.rules
+
+    @property
+    def shared(self) -> AgentContext:
+        """Return the context that all agents share, with its audit trail and their usage."""
+        return self.sharing.context
 
     @property
     def place(self) -> object:
@@ -97,24 +89,36 @@ class AgentMemory:
         An event that does not fit the memory, because its words were erased or because another
         machine wrote it, is logged and changes nothing.
         """
+        begun = evolve(self, at=event.at, sharing=self.sharing.at(event.at))
         try:
-            return self._after(event)
+            return _after(begun, event)
         except (CallerError, ValueError, LookupError, TypeError) as error:
             _log.warning("an agent remembers nothing of %s: %s", type(event).__name__, error)
             return self
 
-    def _after(self, event: Event) -> "AgentMemory":
-        match event:
-            case TurnEvent(turn=turn) if not turn.is_gist:
-                return self._after_turn(turn)
-            case MoveEvent(name=name) if name in self.rules.forms:
-                (answer, *_), _ = orjson.loads(event.arguments)
-                memory: AgentMemory = read_answer(self.rules.forms[name], answer).after(self)
-                return memory
-            case ClearEvent():
-                return self._cleared()
-            case _:
-                return self
+    def after_answer(self, answer: Form, spent: Spent | None = None) -> "AgentMemory":
+        """Return the memory after a form, with the run and calls of its agent.
+
+        Raises:
+            Any exception of `Form.after`.
+        """
+        memory: AgentMemory = answer.after(self)
+        node, why = self.rules.agents.get(answer.event), memory.turn.blocked_reason or ""
+        agent = node or str(getattr(answer, "agent", answer.event))
+        error = "" if self.turn.blocked_reason else why
+        if not (memory.sharing.diffs or node or error):
+            return memory.used(agent, spent)
+        return memory.ran(agent, spent, error)
+
+    def ran(self, agent: str, spent: Spent | None, error: str = "") -> "AgentMemory":
+        """Return the memory with the run of an agent in the audit trail, and its calls."""
+        status, took = "blocked" if error else "success", spent.duration_ms if spent else 0
+        run = AgentRun(self.at, agent, status, took, self.sharing.keys_written, error)
+        return evolve(self, sharing=self.sharing.ran(run)).used(agent, spent)
+
+    def used(self, agent: str, spent: Spent | None) -> "AgentMemory":
+        """Return the memory with the calls of an agent in the usage."""
+        return self if spent is None else evolve(self, sharing=self.sharing.used(agent, spent))
 
     def share(
         self,
@@ -125,12 +129,15 @@ class AgentMemory:
     ) -> "AgentMemory":
         """Return the memory with keys of the shared context written, or appended to.
 
+        The change is in the audit trail. New facts have the agent in their provenance, and entries
+        without a time that of the event.
+
         Raises:
+            ContextSizeError: the context would exceed a limit.
             Any exception of `ContextValidator.safe_update`.
         """
-        wanted = {**(changes or {}), **extend_lists(self.shared, append or {})}
-        shared = self.rules.validator.safe_update(self.shared, agent, wanted)
-        return evolve(self, shared=_bounded(shared, append or {}, self.rules.validator))
+        sharing = self.sharing.written(agent, changes or {}, append or {}, self.at)
+        return evolve(self, sharing=sharing)
 
     def with_registry(self, registry: SessionIdRegistry) -> "AgentMemory":
         """Return the memory with this registry of entities."""
@@ -145,14 +152,20 @@ class AgentMemory:
         value = attrgetter(path)(self.shared)
         return [*map(_as_data, value if isinstance(value, tuple) else [value] if value else [])]
 
-    def _after_turn(self, turn: Turn) -> "AgentMemory":
+    def after_turn(self, turn: Turn, spent: Spent | None = None) -> "AgentMemory":
+        """Return the memory after a turn, with the run of the agent that said it."""
         match turn.role:
             case Role.USER:
                 return self._heard(turn)
             case Role.TOOL:
                 return self._found(turn)
-            case Role.ASSISTANT if self.asked and not turn.tool_calls:
-                return self._answered(turn)
+            case Role.ASSISTANT:
+                is_reply = self.asked and not turn.tool_calls
+                memory = self._answered(turn) if is_reply else self
+                if not (spent or self.rules.agents):
+                    return memory
+                agent = (spent.agent if spent else "") or ("act" if turn.tool_calls else "reply")
+                return memory.ran(agent, spent)
             case _:
                 return self
 
@@ -188,50 +201,46 @@ class AgentMemory:
         conversation = close_exchange(self.conversation, self.turn, said, counter=counter)
         return evolve(self, conversation=conversation, asked=(), is_answered=True)
 
-    def _cleared(self) -> "AgentMemory":
+    def cleared(self) -> "AgentMemory":
         """Forget what was said; refs are not assigned again."""
         number = self.turn.turn_num
         registry = self.conversation.id_registry.clear_all(turn=number, include_generated=True)
         return AgentMemory(
-            self.rules,
-            self.rules.shared,
+            self.sharing.cleared(),
             ConversationContext(id_registry=registry),
             CurrentTurn(number + 1),
+            at=self.at,
         )
 
 
-def report(
-    registry: SessionIdRegistry, entities: Iterable[Sequence[Any]], turn: int, rows: Sequence[Any]
-) -> SessionIdRegistry:
-    """Return the registry with the entities of a result, which are in `rows` with their words."""
-
-    def told(id: EntityId, key: str, place: int) -> tuple[EntityId, str, Any]:
-        row = rows[place] if place < len(rows) and isinstance(rows[place], Mapping) else {}
-        return id, "" if row.get(key) is None else str(row[key]), row or None
-
-    for (how, kind), group in groupby(entities, itemgetter(0, 1)):
-        found = (told(*rest) for _, _, *rest in group)
-        registry = registry.report(_STATUS[how], kind, found, turn=turn)
-    return registry
-
-
-def _bounded(
-    shared: AgentContext, paths: Iterable[str], validator: ContextValidator
-) -> AgentContext:
-    """Return the shared context without the oldest entries of lists that have become long."""
-    lists = {path: attrgetter(path)(shared) for path in paths}
-    long = {
-        path: held[-MOST_SHARED:] for path, held in lists.items() if len(held) >= 2 * MOST_SHARED
-    }
-    return validator.safe_update(shared, "orchestrator", long) if long else shared
+def _after(memory: AgentMemory, event: Event) -> AgentMemory:
+    match event:
+        case TurnEvent(turn=turn) if not turn.is_gist:
+            return memory.after_turn(turn, spent_in(event))
+        case MoveEvent(name=name) if name in memory.rules.forms:
+            (answer, *_), _ = orjson.loads(event.arguments)
+            form = read_answer(memory.rules.forms[name], answer)
+            return memory.after_answer(form, spent_in(event))
+        case ClearEvent():
+            return memory.cleared()
+        case _:
+            return memory
 
 
 def _as_data(entry: Any) -> Any:
-    """Return an entry of the shared context as JSON data, without what has its default."""
+    """Return an entry of the shared context as JSON data.
+
+    Left out is what has its default, when and by whom a fact was found, and that one is certain.
+    """
     if not has(type(entry)):
         return entry.isoformat() if isinstance(entry, datetime) else entry
-    held = {each: getattr(entry, each.name) for each in fields(type(entry))}
-    return {each.name: _as_data(value) for each, value in held.items() if value != each.default}
+    shown = (each for each in fields(type(entry)) if each.name not in _UNTOLD)
+    held = {each: getattr(entry, each.name) for each in shown}
+    return {
+        each.name: _as_data(value)
+        for each, value in held.items()
+        if value != each.default and (each.name, value) != ("confidence", 1.0)
+    }
 
 
 def next_id(letter: str, entries: Iterable[Any]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.base import InvalidOptionError, require
+from polycontext.window.providers import dumped
 
 from .requests import ModelRequest
 
@@ -38,24 +39,30 @@ class SdkModel:
     api: _Api
 
     def complete(self, request: ModelRequest) -> Any:
-        """Return the answer: a text, or JSON data where the vendor gives it apart.
+        """Return an assistant message with the answer and the usage that the vendor reports.
+
+        Its content is a text, or JSON data where the vendor gives it apart.
 
         Raises:
             InvalidOptionError: the client is async.
         """
         legal = "a blocking client, or asend() and arun()"
         require("client", type(self.client).__name__, not self._is_async, legal)
-        return self.api.answer(self._call(self.api.ask, request))
+        return self._message(self._call(self.api.ask, request))
 
     async def acomplete(self, request: ModelRequest) -> Any:
-        """Return the answer without blocking the event loop."""
+        """Return the message without blocking the event loop."""
         if self._is_async:
-            return self.api.answer(await self._call(self.api.ask, request))
+            return self._message(await self._call(self.api.ask, request))
         return await asyncio.to_thread(self.complete, request)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[str]:
-        """Yield the answer in pieces."""
-        more = {} if self.api is GEMINI else {"stream": True}
+    async def stream(self, request: ModelRequest) -> AsyncIterator[str | Mapping[str, Any]]:
+        """Yield the answer in pieces, and last the usage that the vendor reports."""
+        more, usage = dict[str, Any](), dict[str, Any]()
+        if self.api is not GEMINI:
+            more["stream"] = True
+        if self.api is CHAT:
+            more["stream_options"] = {"include_usage": True}
         if self._is_async:
             events = await self._call(self.api.stream, request, **more)
         else:
@@ -64,8 +71,10 @@ class SdkModel:
             )
         try:
             async for event in events:
+                usage |= _usage_in(event)
                 if piece := self.api.piece(event):
                     yield piece
+            yield {"usage": usage, "model": self.name}
         finally:
             close = getattr(events, "close", None) or getattr(events, "aclose", None)
             if close is not None and isawaitable(closing := close()):
@@ -74,6 +83,10 @@ class SdkModel:
     @property
     def _is_async(self) -> bool:
         return type(self.client).__name__.startswith("Async")
+
+    def _message(self, response: Any) -> dict[str, Any]:
+        content, usage = self.api.answer(response), _usage_in(response)
+        return {"role": "assistant", "content": content, "usage": usage, "model": self.name}
 
     def _call(self, which: Callable[[Any], Any], request: ModelRequest, **more: Any) -> Any:
         return which(self.client)(**self.api.arguments(request, self.name, self.max_tokens), **more)
@@ -88,6 +101,14 @@ async def _in_thread(events: Iterator[Any]) -> AsyncIterator[Any]:
         close = getattr(events, "close", None)
         if close is not None:
             close()
+
+
+def _usage_in(response: Any) -> dict[str, Any]:
+    """Return the usage that a response, or an event of a stream, reports."""
+    holders = (response, *(getattr(response, name, None) for name in ("response", "message")))
+    found = (getattr(each, name, None) for each in holders for name in ("usage", "usage_metadata"))
+    usage = dumped(next(filter(None, found), {}))
+    return {name: value for name, value in usage.items() if value is not None}
 
 
 def _chat_arguments(request: ModelRequest, name: str, max_tokens: int) -> dict[str, Any]:

@@ -2,20 +2,21 @@
 
 from threading import Lock
 
-from polycontext.agent_context import AgentContext, ContextValidator
+from polycontext.agent_context import AgentContext
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes import Now
 from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.journal import EraseEvent, RewindEvent
 
-from .machine import AgentMachine
-from .memory import AgentMemory, Rules
+from .machine import writers_of
+from .memory import AgentMemory
+from .sharing import Rules, Sharing
 
 
 class Recollection:
     """The memory of any session, computed on from where it was last asked for.
 
-    In a session whose machine is no `AgentMachine` it remembers what was said.
+    In a session whose machine has no agents it remembers what was said.
 
     >>> session = ContextSession(max_tokens=8000)
     >>> recollection = Recollection(session)
@@ -28,15 +29,11 @@ class Recollection:
         self._session = session
         # Tools run in threads and read the memory there.
         self._lock = Lock()
-        machine, id = session.conversation.machine, session.session_id
-        declared = machine.regions["node"] if issubclass(machine, AgentMachine) else None
-        forms = declared.forms() if declared else {}
-        validator = ContextValidator.default()
-        for agent, rights in declared.rights().items() if declared else ():
-            validator.register_agent(agent, rights)
-        shared = AgentContext.new(id, id, created_at=UNIX_EPOCH)
-        rules = Rules(forms, shared, validator, session.window.counter)
-        self._first = AgentMemory(rules, shared)
+        declared, id = writers_of(session.conversation.machine), session.session_id
+        first = AgentContext.new(id, id, created_at=UNIX_EPOCH)
+        who, counter = declared.agents(), session.window.counter
+        rules = Rules(declared.forms(), who, counter, first, declared.validator(), declared.limits)
+        self._first = AgentMemory(Sharing(rules, first))
         self._begin()
 
     def _begin(self) -> None:

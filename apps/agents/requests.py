@@ -1,11 +1,13 @@
 """What a node asks a model: its prompt, and the schema of its answer (docs/agents.md)."""
 
 import json
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, cast
 
 from attrs import frozen
 
+from polycontext.base import InvalidOptionError, require
+from polycontext.nodes import PromptBuilder
 from polycontext.nodes.builders import Node, build_context
 from polycontext.polynomial import ContextOutput
 
@@ -33,10 +35,11 @@ class ModelRequest:
 
 
 class Model(Protocol):
-    """A model: `complete` answers a `ModelRequest` with a text, JSON data or a message's content.
+    """A model: `complete` answers a `ModelRequest` with a text, JSON data or an assistant message.
 
-    A model may also have `acomplete`, which is awaited, and `stream`, which yields the pieces of a
-    text; see docs/agents.md.
+    The message has the text or data as `content` and, if they are known, the provider's `usage` and
+    the name of the `model`. A model may also have `acomplete`, which is awaited, and `stream`. That
+    yields the pieces of a text, and may last yield a mapping with `usage` and `model`.
     """
 
     def complete(self, request: Any) -> Any:
@@ -44,23 +47,60 @@ class Model(Protocol):
         ...
 
 
+_MODELS = (
+    'a function of the request, an object with complete(request), or model_of(client, "gpt-5")'
+)
+
+
+@frozen
+class _Function:
+    """A function as a model."""
+
+    complete: Callable[[Any], Any]
+
+
+def as_model(model: Any) -> Model:
+    """Return a model, or the model that calls a function; with None, one that refuses to answer.
+
+    Raises:
+        InvalidOptionError: it is none of these.
+    """
+    fits = callable(getattr(model, "complete", None)) or callable(model)
+    require("model", model, model is None or (fits and not isinstance(model, type)), _MODELS)
+    if hasattr(model, "complete"):
+        return cast("Model", model)
+    return cast("Model", _Function(_refuse if model is None else model))
+
+
+def _refuse(_request: ModelRequest) -> None:
+    raise InvalidOptionError("model", None, _MODELS)
+
+
 def request_of(
-    node: Node, memory: AgentMemory, output: ContextOutput, tools: Tools, task: str = ""
+    node: Node,
+    memory: AgentMemory,
+    output: ContextOutput,
+    tools: Tools,
+    *,
+    prompts: PromptBuilder,
+    task: str = "",
 ) -> ModelRequest:
     """Return what `node` asks; `task` is told before the step at hand and the schema."""
     form, told, schema = node.answers, [task] if task else [], None
     if form is not None:
         schema = _schema(form, tools)
-        told += _step_at_hand(memory, tools) if form is Deed else ()
-        told.append(f"Answer with one JSON object of this schema: {json.dumps(schema)}")
-    prompt = build_context(node, memory.now(output), task="\n".join(told))
-    return ModelRequest(node.name, str(prompt), schema)
+        told += [prompts.section("step", **_step_at_hand(memory, tools))] if form is Deed else []
+        told.append(prompts.section("schema", schema=json.dumps(schema)))
+    now = memory.now(output)
+    return ModelRequest(
+        node.name, str(build_context(node, now, task="\n".join(told), prompts=prompts)), schema
+    )
 
 
-def _step_at_hand(memory: AgentMemory, tools: Tools) -> list[str]:
+def _step_at_hand(memory: AgentMemory, tools: Tools) -> dict[str, str]:
     told = [{"tool": each.name, "description": each.description} for each in tools.values()]
     step = data_of(memory.plan[0]) if memory.plan else None
-    return [f"The step at hand: {json.dumps(step)}", f"Tools: {json.dumps(told)}"]
+    return {"step": json.dumps(step), "tools": json.dumps(told)}
 
 
 def _schema(form: type[Form], tools: Tools) -> dict[str, Any]:

@@ -1,25 +1,24 @@
 """Tools: functions that Act may call, and what becomes of their results (docs/agents.md)."""
 
-import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from inspect import Parameter, isawaitable, iscoroutinefunction, signature
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import Parameter, getdoc, signature
 from itertools import islice
 from typing import Any
 
 from attrs import frozen
 
 from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, require
-from polycontext.base.effects import Effect
 from polycontext.base.json_data import freeze, thaw
 from polycontext.nodes import SessionIdRegistry
-from polycontext.nodes.entities import check_id
+from polycontext.nodes.entities import EntityStatus, EntityVerb, RefRefusedError, check_id
 from polycontext.window import Role, ToolCall, Turn
 
 from .answers import ToolUse
 from .forms import parameters_of, read_value, schema_of
-from .memory import ENTITIES, AgentMemory, report
+from .memory import AgentMemory
+from .reports import ENTITIES, report
 
 _log = logging.getLogger("polycontext.agents")
 
@@ -31,31 +30,42 @@ class ToolError(Exception):
     """Raise it in a tool to tell the model what went wrong: its text is the result of the call."""
 
 
-def by_name(tools: "Iterable[Tool] | Mapping[str, Tool]") -> "Mapping[str, Tool]":
-    """Return tools by their names.
+def by_name(
+    tools: "Iterable[Tool | Callable[..., Any]] | Mapping[str, Tool]",
+) -> "Mapping[str, Tool]":
+    """Return tools by their names; a function becomes the tool of its name and docstring.
 
     Raises:
-        InvalidOptionError: two tools have one name.
+        InvalidOptionError: two tools have one name, or a function has none.
     """
-    listed = [*(tools.values() if isinstance(tools, Mapping) else tools)]
+    given = tools.values() if isinstance(tools, Mapping) else tools
+    listed = [each if isinstance(each, Tool) else _tool_of(each) for each in given]
     named = {tool.name: tool for tool in listed}
     names = [tool.name for tool in listed]
     require("tools", names, len(named) == len(names), "tools of different names")
     return named
 
 
+def _tool_of(function: Any) -> "Tool":
+    name = getattr(function, "__name__", "")
+    legal = 'Tool("name", function), or a function that has a name'
+    require("tools", function, name.isidentifier(), legal)
+    return Tool(name, function, (getdoc(function) or "").partition("\n\n")[0])
+
+
 @frozen
 class Tool:
-    """A tool: `run` takes its arguments with real ids, and an `idempotency_key`.
+    """A tool: `run` takes its arguments by name, with real ids.
 
-    After a crash a call is run again under the same key: a tool that changes something keeps the
-    key with the change and does nothing the second time.
+    A call may stop half way, in a crash or by an exception. A tool that takes an `idempotency_key`
+    is then run again under the same key: if it changes something, it keeps the key with the change
+    and does nothing the second time. Any other tool is not run again; its result says so.
 
     If `entities` names a type, each row of the result with an `id` is an entity of it, called by
-    its `label`. `report` says what became of it: ``read``, ``create`` or ``link``.
+    its `label`. `report` is the verb for what the tool does with them (docs/agents.md).
 
     Raises:
-        InvalidOptionError: the function does not take `idempotency_key`, or another `report`.
+        InvalidOptionError: `run` is not a function of named arguments, or another `report`.
         InvalidDataError: `entities` is not the name of a type.
     """
 
@@ -63,69 +73,123 @@ class Tool:
     run: Callable[..., Any]
     description: str = ""
     entities: str = ""
-    report: str = "read"
+    report: str = EntityVerb.READ
     id: str = "id"
     label: str = "name"
 
     def __attrs_post_init__(self) -> None:
+        legal = "a function that takes its arguments by name"
         try:
-            known = [*signature(self.run).parameters.values()]
+            known = signature(self.run).parameters.values()
         except (TypeError, ValueError):  # not a function, or one without a signature
-            known = []
-        takes = any(p.name == "idempotency_key" or p.kind is p.VAR_KEYWORD for p in known)
-        legal = "a function with the keyword argument idempotency_key"
-        require(f"tool {self.name}", self.run, takes, legal)
-        reports = ("read", "create", "link")
-        require("report", self.report, self.report in reports, "'read', 'create' or 'link'")
+            raise InvalidOptionError(f"tool {self.name}", self.run, legal) from None
+        by_place = any(each.kind is each.POSITIONAL_ONLY for each in known)
+        require(f"tool {self.name}", self.run, not by_place, legal)
+        require("report", self.report, self.report in [*EntityVerb], ", ".join(EntityVerb))
+        told = self.entities or self.report == EntityVerb.READ
+        require("entities", self.entities, bool(told), "the type of what the tool reports")
         parameters_of(self.run)  # refuses an argument whose type has no schema
         if self.entities:
             SessionIdRegistry().read(self.entities, self.name, turn=0)  # refuses another type
 
-    def arguments(self, said: Mapping[str, Any], to_ids: Callable[[Any], Any]) -> dict[str, Any]:
+    @property
+    def repeats(self) -> bool:
+        """Return whether a call may be run again: whether the function takes the key."""
+        known = signature(self.run).parameters.values()
+        return any(p.name == "idempotency_key" or p.kind is p.VAR_KEYWORD for p in known)
+
+    def keyed(self, key: str) -> dict[str, str]:
+        """Return the argument for the key of a call, if the function takes it."""
+        return {"idempotency_key": key} if self.repeats else {}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the JSON Schema of the arguments, of which `saved` is a ref."""
+        schema = parameters_of(self.run)
+        if self.saved:
+            schema["properties"][self.saved] = {"type": "string"}
+        return schema
+
+    @property
+    def saved(self) -> str:
+        """Return the argument for the content of what is saved: the first, if the tool saves."""
+        names = iter(parameters_of(self.run)["properties"])
+        return next(names, "") if self.report == EntityVerb.SAVE else ""
+
+    def arguments(self, said: Mapping[str, Any], registry: SessionIdRegistry) -> dict[str, Any]:
         """Return the arguments of a call as the function's types, with ids for refs.
 
-        A null is left out where the function has a default.
+        A null is left out where the function has a default. A tool that saves is given the content
+        of a generated entity for its ref.
 
         Raises:
             InvalidDataError: the function does not take them.
-            Any exception of `to_ids`.
+            UnknownRefError, RefRefusedError: there is no such entity, or it cannot be used so.
         """
-        known, given = signature(self.run, eval_str=True).parameters, to_ids(said)
+        known = signature(self.run, eval_str=True).parameters
+        if self.saved in said:
+            said = {**said, self.saved: self._content(said[self.saved], registry)}
+        given = registry.to_ids(said)
         left = {
             name: value
             for name, value in given.items()
             if value is not None or name not in known or known[name].default is Parameter.empty
         }
         try:
-            signature(self.run).bind(**left, idempotency_key="")
+            signature(self.run).bind(**left, **self.keyed(""))
             for name in [name for name in left if name in known]:
                 kind = known[name].annotation
                 left[name] = _as(Any if kind is Parameter.empty else kind, left[name], said[name])
         except (TypeError, InvalidDataError) as error:
-            legal = f"the arguments of its schema: {json.dumps(parameters_of(self.run))}"
+            legal = f"the arguments of its schema: {json.dumps(self.parameters)}"
             raise InvalidDataError("$.calls", f"{self.name}: {error}", legal) from None
         return left
 
-    def entities_in(self, result: Any) -> Iterator[list[Any]]:
-        """Yield the entities in a result by their ids and places, without their words.
+    def _content(self, ref: str, registry: SessionIdRegistry) -> dict[str, Any]:
+        """Return the content of a generated entity, without its ref."""
+        known = registry.get(ref)
+        if known.status is not EntityStatus.GENERATED:
+            raise RefRefusedError(ref, "is saved already", "Use the ref of a generated entity")
+        data = {key: value for key, value in (known.data or {}).items() if value != known.ref}
+        return {self.label: known.label, **thaw(data)}
 
-        A row that is refused as an entity is left as it is: the tool has done its work.
+    def turn_of(
+        self, made: ToolCall, arguments: Mapping[str, Any], result: Any, memory: AgentMemory
+    ) -> Turn:
+        """Return a result as a turn, with refs for the ids of its entities."""
+        known = memory.conversation.id_registry
+        rows = [*result] if isinstance(result, list) else [result]
+        saved = json.loads(made.arguments).get(self.saved, "")
+        told = [*islice(self._reports(rows, arguments, saved), MOST_ENTITIES)]
+        registry = report(known, told, memory.turn.turn_num, ())
+        if self.report == EntityVerb.GENERATE:
+            for (*_, place), ref in zip(told, [*registry][len(known) :], strict=True):
+                rows[place] = {**rows[place], self.id: ref}
+        shown = registry.hide_ids(rows if isinstance(result, list) else rows[0], self.entities)
+        text = json.dumps(shown, ensure_ascii=False)
+        return result_turn(made, text, {ENTITIES: told} if told else {})
+
+    def _reports(
+        self, rows: Sequence[Any], arguments: Mapping[str, Any], saved: str
+    ) -> Iterator[list[Any]]:
+        """Yield the reports of a result, without its words.
+
+        If a tool that deletes returns no row with an id, its arguments name the entity. A row that
+        is refused as an entity is left as it is: the tool has done its work.
         """
-        rows = result if isinstance(result, list) else [result]
-        for number, row in enumerate(rows if self.entities else ()):
-            id = row.get(self.id) if isinstance(row, Mapping) else None
-            if type(id) in (str, int) and str(id).strip():
+        found = [(place, row) for place, row in enumerate(rows) if isinstance(row, Mapping)]
+        if self.report == EntityVerb.DELETE and not any(self.id in row for _, row in found):
+            found = [(len(rows), arguments)]
+        refs, is_new = filter(None, [saved]), self.report == EntityVerb.GENERATE
+        for place, row in found if self.entities else ():
+            id = row.get(self.id)
+            if is_new or (type(id) in (str, int) and str(id).strip()):
                 try:
-                    yield [self.report, self.entities, check_id(id), self.label, number]
+                    id = None if is_new else check_id(id)
                 except CallerError as error:
                     _log.warning("tool %s: a row is not an entity: %s", self.name, error)
-
-    def turn_of(self, made: ToolCall, result: Any, memory: AgentMemory) -> Turn:
-        """Return a result as a turn, with refs for the ids of its entities."""
-        known = [*islice(self.entities_in(result), MOST_ENTITIES)]
-        registry = report(memory.conversation.id_registry, known, memory.turn.turn_num, ())
-        text = json.dumps(registry.hide_ids(result, self.entities), ensure_ascii=False)
-        return result_turn(made, text, {ENTITIES: known} if known else {})
+                else:
+                    yield [self.report, self.entities, id, self.label, place, *islice(refs, 1)]
 
 
 def _as(kind: Any, given: Any, said: Any) -> Any:
@@ -151,38 +215,9 @@ def schema_of_use(tool: Tool) -> dict[str, Any]:
     use = schema_of(ToolUse)
     use["properties"] = {
         "tool": {"type": "string", "enum": [tool.name]},
-        "arguments": parameters_of(tool.run),
+        "arguments": tool.parameters,
     }
     return use
-
-
-def running(tool: Tool, arguments: Mapping[str, Any]) -> Effect:
-    """Return the effect of running a tool; what it returns is awaited, or run to its end."""
-
-    def run() -> Any:
-        result = tool.run(**arguments)
-        if not isawaitable(result):
-            return result
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(_awaited(result))
-        if isinstance(result, Coroutine):
-            result.close()
-        legal = "asend() or arun() where an event loop runs, or a function that is not async"
-        raise InvalidOptionError(f"tool {tool.name}", tool.run, legal)
-
-    async def arun() -> Any:
-        if iscoroutinefunction(tool.run):
-            return await tool.run(**arguments)
-        result = await asyncio.to_thread(tool.run, **arguments)
-        return await result if isawaitable(result) else result
-
-    return Effect(run, arun)
-
-
-async def _awaited(result: Awaitable[Any]) -> Any:
-    return await result
 
 
 def as_data(result: Any) -> Any:

@@ -77,11 +77,9 @@ def measure(row: Row, compressors: Sequence[RowCompressor]) -> Loss:
     """
     request = compressors[0].request(row)
     parsed = request.wire.parse(request.inline, repair=True)
-    lost, total = [0] * len(compressors), 0
-    for place, values in _needs(parsed.turns, parsed.places):
-        total += len(values)
-        for index, compressor in enumerate(compressors):
-            lost[index] += _lost(request, place, values, compressor)
+    needs = [*_needs(parsed.turns, parsed.places)]
+    total = sum(len(values) for _, values in needs)
+    lost = [_lost(request, needs, each) if needs else 0 for each in compressors]
     return Loss(total, tuple(each / total if total else 0.0 for each in lost))
 
 
@@ -97,18 +95,27 @@ def _needs(turns: Sequence[Turn], places: Sequence[int]) -> Iterator[tuple[int, 
         said.add(_text(turn))
 
 
-def _lost(request: Request, place: int, values: set[str], compressor: RowCompressor) -> int:
-    """Return how many of the values do not stand in the view of what is before a message."""
-    try:
-        view = compressor.fit(request, request.inline[:place])
-    except ContextOverflowError:
-        return len(values)  # no request can be sent at all
-    if not view.changed:
-        return 0
-    said = _Said()
-    for turn in request.wire.parse(view.messages, repair=True).turns:
-        said.add(_text(turn))
-    return len(values - said.standing(values))
+def _lost(
+    request: Request, needs: Sequence[tuple[int, set[str]]], compressor: RowCompressor
+) -> int:
+    """Return how many values do not stand in the view of what is before the call that needs them.
+
+    From the last call on: if a beginning of the conversation fits, so does every shorter one.
+    """
+    lost = 0
+    for place, values in reversed(needs):
+        try:
+            view = compressor.fit(request, request.inline[:place])
+        except ContextOverflowError:
+            lost += len(values)  # no request can be sent at all
+            continue
+        if not view.changed:
+            break
+        said = _Said()
+        for turn in request.wire.parse(view.messages, repair=True).turns:
+            said.add(_text(turn))
+        lost += len(values - said.standing(values))
+    return lost
 
 
 def _text(turn: Turn) -> str:

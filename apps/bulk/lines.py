@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 from attrs import frozen
 
 from polycontext.base import InvalidDataError, InvalidOptionError, is_installed, require_extra
+from polycontext.transcripts import session_in
 
 from .pieces import LineWork, Pack, Piece
 from .rows import MOST_ROW_BYTES, RowCompressor
@@ -45,6 +47,12 @@ class LineFormat:
         Raises:
             InvalidDataError: the file is not whole or not in the format that its name says.
         """
+        if not self.read and (session := session_in(path)) is not None:
+            # The rows of a host's file are one conversation.
+            if not rows:
+                text = orjson.dumps({"messages": [*session.messages]})
+                yield Piece(1, path.stat().st_size, text, share=1.0)
+            return
         splitter = _Splitter(position, rows, self.most_row_bytes)
         try:
             for splitter.share, text in self._blocks(path, position):

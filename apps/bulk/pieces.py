@@ -118,8 +118,9 @@ class LineWork:
         return done
 
     def _shortened(self, line: bytes, figures: Figures) -> bytes:
-        row, projection = self.compressor.compressed(json.loads(line.decode()))
-        if projection.changed:
+        given = json.loads(line.decode())
+        row, projection = self.compressor.compressed(given)
+        if row is not given:
             try:
                 line = json.dumps(row, ensure_ascii=False).encode()
             except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can write

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from polycontext.base import InvalidDataError, require
 from polycontext.polynomial import Projection, project
+from polycontext.transcripts import messages_of_record
 from polycontext.window.providers import AUTO, Message, Provider, WireFormat, format_of
 
 from .training import aligned, origins
@@ -29,7 +30,8 @@ class RowCompressor:
 
     It can be pickled and is deterministic, so it runs in any worker: pass it to
     `datasets.Dataset.map`, and its method `table` to `map_batches` of Ray Data. A row that fits is
-    returned unchanged. See docs/bulk.md.
+    returned unchanged; one of another library, such as ShareGPT's, becomes messages in Anthropic's
+    format. See docs/bulk.md.
 
     Attributes:
         max_tokens: the budget of a row's request, in tokens.
@@ -76,7 +78,11 @@ class RowCompressor:
 
     def compressed(self, row: Row) -> tuple[Row, Projection]:
         """Return the row with its messages shortened, and the projection of its messages."""
-        body: Mapping[str, Any] = row if isinstance(row, Mapping) else {self.messages: row}
+        if self._is_batch(row):
+            body, projection = self.compressed(row["body"])
+            return {**row, "body": body} if projection.changed else row, projection
+        row = self._plain(row)
+        body = row if isinstance(row, Mapping) else {self.messages: row}
         asked = self.request(row)
         projection = self.fit(asked, asked.inline)
         kept = self._columns(body, asked, projection)
@@ -95,6 +101,7 @@ class RowCompressor:
         Raises:
             PolycontextError: it holds none.
         """
+        row = self._plain(row["body"] if self._is_batch(row) else row)
         body: Mapping[str, Any] = row if isinstance(row, Mapping) else {self.messages: row}
         messages, is_text = _list_in(body, self.messages)
         tools, _ = _list_in(body, "tools") if body.get("tools") else ([], False)
@@ -104,6 +111,26 @@ class RowCompressor:
         inline = [*lead, *messages]
         wire = format_of(inline, self.provider, otherwise)
         return Request(inline, len(lead), is_text, tools, wire)
+
+    def _is_batch(self, row: Row) -> bool:
+        """Return whether a row is a line of a batch, which holds its request as `body`."""
+        is_object = isinstance(row, Mapping) and self.messages not in row
+        return is_object and "custom_id" in row and isinstance(row.get("body"), Mapping)
+
+    def _plain(self, row: Row) -> Row:
+        """Return a row of another library with its messages in Anthropic's format."""
+        if isinstance(row, Mapping) and self.messages in row and "info" not in row:
+            return row
+        told = messages_of_record(row)
+        if told is None:
+            return row
+        if not isinstance(row, Mapping):
+            return [*told.messages]
+        # ShareGPT's column goes, and so does a system prompt that is now a message.
+        gone = ("conversations", "system")
+        return {name: row[name] for name in row if name not in gone} | {
+            self.messages: [*told.messages]
+        }
 
     def fit(self, request: "Request", messages: Sequence[Message]) -> Projection:
         """Return the projection of some messages of a request."""

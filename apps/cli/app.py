@@ -27,6 +27,7 @@ from polycontext.base import (
 )
 
 from .command import Group
+from .errors import about_usage, message_of
 from .output import (
     FAULT,
     USAGE,
@@ -36,7 +37,6 @@ from .output import (
     set_verbosity,
     write,
 )
-from .wording import about_usage, message_of
 
 NAME = "polycontext"
 INTERNAL, INTERRUPTED = 70, 130
@@ -47,12 +47,16 @@ app = Group(
     "Keep LLM conversations within the model's window.",
     {
         "session": ("session", "Manage conversations in a store."),
+        "receipts": ("receipts", "Show and check what compressions did."),
         "chat": ("chat", "Chat with a model."),
         "project": ("project", "Shorten a conversation to fit a window."),
         "compress": ("compress", "Shorten every conversation of a data set."),
+        "compact": ("compact", "Compact the conversation of a host, by its contract."),
+        "lost": ("lost", "Show what a host's compactions took out of its view."),
         "demo": ("demo", "Show what a session does, on a recorded conversation."),
         "certify": ("certify", "Show what a budget loses on recorded conversations."),
         "replay": ("replay", "Replay a recorded conversation and show each compression."),
+        "inspect": ("inspect", "Write what the model saw of a conversation as an HTML file."),
         "check": ("check", "Find what a provider would reject in a request."),
         "models": ("models", "List the models that are known by name."),
         "serve": ("serve", "Serve conversations over HTTP."),

@@ -8,18 +8,19 @@ import click
 from attrs import define
 
 from polycontext.base import PolycontextError
-from polycontext.models import Answering, in_whole_characters, settle
+from polycontext.models import Answering, in_whole_characters, metadata_of, settle
 from polycontext.pills import asend_resolved
 from polycontext.polynomial import ContextSession
 
 from . import options
 from .command import command
+from .errors import command_line, message_of
 from .output import FAULT, CommandError, tell, write
 from .pills import describe, print_attachments, resolve_text
-from .session.settings import moment_of, session_for
+from .session.messages import Continued, chat_session
+from .session.settings import moment_of
 from .session.standing import bar, print_write
-from .terminal import QUIT, interruptible_runner, orderly_end, read_line
-from .wording import command_line, message_of
+from .terminal import QUIT, end_answer, interruptible_runner, orderly_end, read_line
 
 HELP = """\
 /attach FILE    attach a file to the next message
@@ -30,7 +31,6 @@ HELP = """\
 
 
 @command(
-    "polycontext chat --model gpt-5",
     "polycontext chat trip --store chats.db --model claude-sonnet-4-5",
     "polycontext chat --agent kitchen:agent",
     "polycontext chat --model llama3 --base-url http://localhost:11434/v1 < questions.txt",
@@ -47,19 +47,19 @@ def chat(
     base_url: options.BaseUrl,
     agent: options.AgentName,
     system: str | None,
+    continued: Continued,
 ) -> int:
     """Chat with a model, line by line; /help lists the commands.
 
-    Continues SESSION if it exists. Without --model or --agent, a built-in script answers. Ctrl+C
-    interrupts an answer and keeps the partial text. In a pipe, each line is a message; exits with 1
-    if one was refused or not answered.
+    Continues SESSION if it exists. Without --model or --agent, a script answers. Ctrl+C interrupts
+    an answer and keeps its text. In a pipe, each line is a message; exits with 1 if one fails.
     """
     if session is not None and store is None:
         raise CommandError("the session has no store. Pass --store.")
     who, needs = options.answering_at(base_url, window.model, agent)
     name, is_at_terminal = session or uuid4().hex[:8], sys.stdin.isatty()
     with options.chats_at(store) as kept, orderly_end():
-        held = session_for(kept, name, window.settings, system, **needs)
+        held = chat_session(kept, name, window.settings, system, continued, **needs)
         code = _Talk(held, name, who, is_at_terminal).run()
     if store is not None and is_at_terminal:
         tell(f"continue with: {command_line('chat', name, '--store', store)}")
@@ -82,8 +82,8 @@ class _Talk:
     def run(self) -> int:
         """Process lines until the input ends; in a pipe, return 1 if any line failed."""
         if self.is_at_terminal:
-            log = self.session.conversation.log
-            tell(f"session {self.name}: {len(log)} messages so far. Type /help for help.", "dim")
+            said = len(self.session.conversation.log)
+            tell(f"session {self.name}: {said} messages so far. Type /help for help.", "dim")
         failures = 0
         with interruptible_runner() as runner:
             try:
@@ -139,12 +139,12 @@ class _Talk:
                 async for piece in in_whole_characters(self.who.answer(self.session)):
                     answer.add(piece)
                     write(piece.replace("\r", ""))
-        except (click.exceptions.Exit, PolycontextError):
-            raise
-        except Exception as error:
-            raise CommandError(f"no answer: {type(error).__name__}: {error}", FAULT) from error
+                answer.metadata |= metadata_of(self.who, self.session)
+        except BaseException as error:  # noqa: BLE001 - an interrupt, too, is an ending
+            end_answer(self.session, answer.text, error)
         finally:
             write("\n" if answer.text and not answer.text.endswith("\n") else "")
+        end_answer(self.session, answer.text)
         await settle(self.who, self.session)
         if self.is_at_terminal:
             tell(bar(self.session), "dim")

@@ -16,8 +16,8 @@ import click
 
 from polycontext.base import InvalidOptionError
 
+from .errors import about_flag
 from .output import CommandError, Verbosity, set_verbosity
-from .wording import about_flag
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 

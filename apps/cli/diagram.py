@@ -102,8 +102,8 @@ def outline(machine: type[ContextMachine]) -> str:
 
     >>> print(*outline(ContextMachine).splitlines()[:3], sep="\n")
     EMPTY (start)
-      user_turn, system [else]                  -> ACCUMULATING
-      user_turn, system [is_pressured]          -> PRESSURED
+      user_turn, system [else]                                -> ACCUMULATING
+      user_turn, system [is_pressured]                        -> PRESSURED
     """
     tables = machine.places.tables
     every = [arrow for table in tables for arrow in arrows(table)]

@@ -290,14 +290,6 @@ MaxRow = Annotated[
     ),
 ]
 """In MB of 2**20 bytes."""
-Model = Annotated[
-    str | None,
-    click.Option(
-        ["-m", "--model"],
-        metavar="NAME",
-        help="The model that answers, such as gpt-5.",
-    ),
-]
 ChatStore = Annotated[
     str | None,
     click.Option(

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from attrs import frozen
 from click.exceptions import Exit
 
+from polycontext.transcripts import size_of
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
@@ -197,6 +199,36 @@ def progress(
         console=console, transient=True, redirect_stdout=False, redirect_stderr=False
     ) as bar:
         yield partial(bar.update, bar.add_task(what, total=total))
+
+
+LONG = 200_000
+"""The size of the input, in bytes, from which its progress is shown."""
+
+_TOLD_EACH = 100_000_000
+
+
+@contextmanager
+def reading(
+    names: Sequence[str], *, passes: int = 1, shown: bool = True
+) -> Generator[Callable[[float], None]]:
+    """Show how much of long files was read: a bar on a terminal, otherwise a line each 100 MB.
+
+    Yields the function that takes the number of further bytes; each is counted `passes` times.
+    """
+    size = size_of(names)
+    size = size and size * passes
+    with progress("reading", size, shown=shown and (size is None or size >= LONG)) as update:
+        done = 0.0
+
+        def advance(more: float) -> None:
+            nonlocal done
+            before, done = done, done + more
+            update(advance=more)
+            if update is no_bar and before // _TOLD_EACH != done // _TOLD_EACH:
+                total = "" if size is None else f" of {size // 10**6:,}"
+                tell(f"read {int(done) // 10**6:,}{total} MB")
+
+        yield advance
 
 
 def _console(*, stderr: bool) -> "Console":

@@ -24,7 +24,6 @@ from polycontext.pills import (
 from .command import command
 from .options import Json, Roots
 from .output import FAULT, tell, write_columns, write_json
-from .wording import in_words_of_commands
 
 
 @command("polycontext pills @src/ag", "polycontext pills Agent --type symbol --json")
@@ -102,4 +101,4 @@ def print_attachments(sent: SentMessage) -> None:
 
 def describe(problem: PillProblem) -> str:
     """Return the name that could not be attached, and the reason."""
-    return f"{problem.pill.name}: {problem.warning} ({in_words_of_commands(problem.detail)})"
+    return f"{problem.pill.name}: {problem.warning} ({problem.detail})"

@@ -9,11 +9,13 @@ import click
 
 from polycontext import polynomial
 from polycontext.polynomial import ContextOverflowError, Projection
+from polycontext.transcripts import Conversation, read_conversations
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.anthropic import hoist
 
 from .command import command
+from .errors import message_of
 from .options import (
     Json,
     KeepRecent,
@@ -24,9 +26,7 @@ from .options import (
     WindowOptions,
     complete_file,
 )
-from .output import FAULT, CommandError, redirected, tell, write_json
-from .recordings.conversation import Conversation, read_conversations
-from .wording import message_of
+from .output import FAULT, CommandError, reading, redirected, tell, write_json
 
 
 @command(
@@ -62,11 +62,11 @@ def project(
         query=query,
         repair=repair,
     )
-    projected = (
-        (conversation, _projection(conversation, cut))
-        for conversation in read_conversations([file], form)
-    )
-    with redirected(output):
+    with reading([file]) as advance, redirected(output):
+        projected = (
+            (conversation, _projection(conversation, cut))
+            for conversation in read_conversations([file], form, notify=tell, advance=advance)
+        )
         for (conversation, projection), several in _with_several(projected):
             shape = as_object if as_json else as_it_came
             write_json(shape(conversation, projection), indent=None if several else 2)
@@ -76,7 +76,13 @@ def project(
 
 def _projection(conversation: Conversation, cut: Callable[..., Projection]) -> Projection:
     try:
-        return cut(conversation.messages, provider=conversation.provider, tools=conversation.tools)
+        mends = {"repair": True} if conversation.is_transcript else {}
+        return cut(
+            [*conversation.messages],
+            provider=conversation.provider,
+            tools=conversation.tools,
+            **mends,
+        )
     except InvalidMessagesError as error:
         raise conversation.refused(error) from None
     except ContextOverflowError as error:

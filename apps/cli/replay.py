@@ -7,8 +7,10 @@ import click
 
 from polycontext.polynomial import ContextOverflowError
 from polycontext.pressure.threshold import session_threshold
+from polycontext.transcripts import Conversation, read_conversations
 
 from .command import command
+from .errors import message_of
 from .options import (
     Json,
     KeepRecent,
@@ -22,21 +24,16 @@ from .output import (
     CommandError,
     complain,
     paper_width,
-    progress,
+    reading,
+    tell,
     write,
     write_columns,
     write_json,
     write_rich,
 )
-from .recordings.conversation import Conversation, read_conversations
-from .recordings.documents import size_of
 from .recordings.replay import ReplaySettings, replay_conversation
 from .recordings.report import ReplayReport
 from .replay_tables import COLUMNS, LEGEND, Overview, replay_table
-from .wording import message_of
-
-LONG = 200_000
-"""Input size, in bytes, from which a progress bar is shown."""
 
 
 def marks(threshold: float | None, low: float | None) -> tuple[float, float]:
@@ -111,12 +108,11 @@ def replay(
         repair=repair,
         strict=strict,
     )
-    conversations = _selected(read_conversations(files, form), only)
-    size = size_of(files)
     # A bar on the terminal that also receives the JSON would be written into it.
-    shown = (size is None or size >= LONG) and not (as_json and sys.stdout.isatty())
-    with progress("replaying", size, shown=shown) as update:
-        reports = _replayed(conversations, settings, lambda size: update(advance=size))
+    shown = not (as_json and sys.stdout.isatty())
+    with reading(files, passes=2, shown=shown) as advance:
+        found = read_conversations(files, form, notify=tell, advance=advance)
+        reports = _replayed(_selected(found, only), settings, advance)
         last = _print_json(reports) if as_json else _print_tables(reports, show_all=show_all)
     if last is None or not last.stopped:
         return 0

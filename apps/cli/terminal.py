@@ -8,6 +8,15 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import NoReturn
 
+from click.exceptions import Exit
+
+from polycontext.base import PolycontextError
+from polycontext.models import ending_of
+from polycontext.nodes.endings import keep_ending
+from polycontext.polynomial import ContextSession
+
+from .output import FAULT, CommandError
+
 _SIGNALLED = 128
 """Shells report a program that a signal ended as this plus the signal's number."""
 
@@ -61,3 +70,20 @@ def orderly_end() -> Generator[None]:
     finally:
         for each, handler in zip(asked, before, strict=True):
             signal.signal(each, handler)
+
+
+def end_answer(session: ContextSession, text: str, raised: BaseException | None = None) -> None:
+    """Store how an answer with this text ended.
+
+    Raises:
+        CommandError: it is not done.
+    """
+    ending = ending_of(raised, text)
+    keep_ending(session, ending)
+    if raised is not None and (
+        isinstance(raised, Exit | PolycontextError) or not isinstance(raised, Exception)
+    ):
+        raise raised
+    if ending.text:
+        detail = f" ({type(raised).__name__}: {raised})" if str(raised or "") else ""
+        raise CommandError(ending.text + detail, FAULT) from raised

@@ -1,6 +1,14 @@
-from .answers import Answering, ScriptedAnswering, in_whole_characters, make_answering, settle
+from .answers import (
+    Answering,
+    ScriptedAnswering,
+    in_whole_characters,
+    make_answering,
+    metadata_of,
+    settle,
+)
 from .anthropic_summariser import AnthropicSummariser
 from .compaction import AnthropicCompaction, OpenAICompaction
+from .endings import UnfinishedError, ending_of
 from .model_summariser import NoSummaryError
 from .openai_summariser import OpenAISummariser
 from .word_llama_embedder import WordLlamaEmbedder
@@ -13,8 +21,11 @@ __all__ = [
     "OpenAICompaction",
     "OpenAISummariser",
     "ScriptedAnswering",
+    "UnfinishedError",
     "WordLlamaEmbedder",
+    "ending_of",
     "in_whole_characters",
     "make_answering",
+    "metadata_of",
     "settle",
 ]

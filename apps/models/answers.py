@@ -6,10 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any, ClassVar, Protocol
+from weakref import WeakKeyDictionary
 
 from polycontext.base import InvalidOptionError, require_extra
+from polycontext.cost import Meter
 from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.polynomial.journal import SPENT, Spent
 from polycontext.window import ToolCall
+
+from .endings import check_finished
 
 _MOST_REPLY = 4096
 """The maximum length of an answer, in tokens."""
@@ -20,7 +25,9 @@ _MOST_LOOKUPS = 8
 class Answering(Protocol):
     """A source of answers: `answer` yields the text of a reply to a session's view in pieces.
 
-    A source may also have ``settle(session)``, which is awaited once its answer is stored.
+    A source may also have ``settle(session)``, which is awaited once its answer is stored, and
+    ``spent(session)``, which returns and resets the `Spent` of its model calls. It may raise
+    `UnfinishedError` after the last piece.
     """
 
     def answer(self, session: ContextSession) -> AsyncIterator[str]:
@@ -37,6 +44,13 @@ async def settle(answering: Answering, session: ContextSession) -> None:
     own = getattr(answering, "settle", None)
     if own is not None:
         await own(session)
+
+
+def metadata_of(answering: Answering, session: ContextSession) -> dict[str, Any]:
+    """Return the metadata of an answer: what its model calls used, if the source knows."""
+    own = getattr(answering, "spent", None)
+    spent = Spent() if own is None else own(session)
+    return {SPENT: spent.to_data()} if spent.calls else {}
 
 
 class ScriptedAnswering:
@@ -64,6 +78,28 @@ class _ModelAnswering(ABC):
     provider: ClassVar[str]
     no_call: ClassVar[Any]
     """The tool choice that forbids calls."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._meters = WeakKeyDictionary[ContextSession, Meter]()
+
+    def spent(self, session: ContextSession) -> Spent:
+        """Return what the model calls since the last time used, as reported."""
+        meter = self._meters.pop(session, None)
+        if meter is None:
+            return Spent()
+        cost, tokens = meter.cost, meter.cost.tokens
+        return Spent(
+            calls=cost.requests,
+            input_tokens=tokens.input,
+            output_tokens=tokens.output,
+            cost_usd=cost.money or 0.0,
+            cached_tokens=tokens.read,
+        )
+
+    def _report(self, session: ContextSession, usage: object) -> None:
+        session.usage.reported(usage)
+        self._meters.setdefault(session, Meter(session)).add(usage, model=self._name)
 
     async def answer(self, session: ContextSession) -> AsyncGenerator[str]:
         """Yield the text of a streamed answer."""
@@ -118,13 +154,16 @@ class OpenAIAnswering(_ModelAnswering):
 
         # A self-hosted server needs no key, but the SDK requires one.
         key = os.environ.get("OPENAI_API_KEY") or (None if url is None else "none")
-        self._client, self._name = AsyncOpenAI(base_url=url, api_key=key), name
+        # Without silent retries: the user sees at once why there is no answer, and when to retry.
+        super().__init__(name)
+        self._client = AsyncOpenAI(base_url=url, api_key=key, max_retries=0)
 
     async def _ask(
         self, session: ContextSession, more: dict[str, Any], calls: list[ToolCall]
     ) -> AsyncGenerator[str]:
         messages: Any = session.messages("openai")
         parts: dict[int, list[str]] = {}
+        reason, refused = None, False
         async with await self._client.chat.completions.create(
             model=self._name,
             messages=messages,
@@ -135,8 +174,10 @@ class OpenAIAnswering(_ModelAnswering):
         ) as stream:
             async for chunk in stream:
                 delta = chunk.choices[0].delta if chunk.choices else None
-                if delta is not None and delta.content:
-                    yield delta.content
+                reason = chunk.choices[0].finish_reason if chunk.choices else reason
+                if delta is not None and (text := delta.content or delta.refusal):
+                    yield text
+                refused = refused or bool(delta is not None and delta.refusal)
                 for part in (delta and delta.tool_calls) or ():
                     held = parts.setdefault(part.index, ["", "", ""])
                     function: Any = part.function
@@ -144,7 +185,8 @@ class OpenAIAnswering(_ModelAnswering):
                     held[1] += function.name or ""
                     held[2] += function.arguments or ""
                 if chunk.usage:
-                    session.usage.reported(chunk.usage)
+                    self._report(session, chunk.usage)
+        check_finished("refusal" if refused else reason)
         calls += (ToolCall(*held) for held in parts.values())
 
     async def aclose(self) -> None:
@@ -169,7 +211,8 @@ class AnthropicAnswering(_ModelAnswering):
         )
         from anthropic import AsyncAnthropic  # noqa: PLC0415 - an extra
 
-        self._client, self._name = AsyncAnthropic(base_url=url), name
+        super().__init__(name)
+        self._client = AsyncAnthropic(base_url=url, max_retries=0)
 
     async def _ask(
         self, session: ContextSession, more: dict[str, Any], calls: list[ToolCall]
@@ -185,7 +228,8 @@ class AnthropicAnswering(_ModelAnswering):
             async for text in stream.text_stream:
                 yield text
             message = await stream.get_final_message()
-            session.usage.reported(message.usage)
+            self._report(session, message.usage)
+        check_finished(message.stop_reason)
         calls += (
             ToolCall(part.id, part.name, json.dumps(part.input))
             for part in message.content

@@ -45,7 +45,7 @@ def _fulfil(
         offer = None, str(error)
     except Exception as error:  # noqa: BLE001 - reported; an answer may be anything
         offer = None, f"the provider failed: {type(error).__name__}: {error}"
-    return Fulfilment(plan, tuple(offer for _ in plan.jobs))
+    return Fulfilment(plan, tuple(offer for _ in plan.jobs), f"{provider} compaction")
 
 
 def _gist_of(provider: Provider, answer: Any, read: Callable[[Any], Sequence[Block]]) -> NativeGist:

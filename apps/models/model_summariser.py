@@ -7,6 +7,7 @@ Retries are left to the vendors' SDKs, whose exceptions (rate limit, timeout) ar
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar, NoReturn
@@ -16,6 +17,7 @@ from attrs.validators import optional
 
 from polycontext.base import (
     CollaboratorError,
+    InvalidDataError,
     InvalidOptionError,
     UnknownNameError,
     advised,
@@ -32,9 +34,10 @@ from polycontext.base.effects import (
     twin,
     within,
 )
-from polycontext.pressure import Plan
+from polycontext.cost import Tokens, cost_of, prices_of, reported_tokens
+from polycontext.pressure import Plan, SummaryUsage, report_usage
 from polycontext.pressure.gist import GistJob
-from polycontext.pressure.notes import Fact, Head, clip, facts_of
+from polycontext.pressure.notes import Fact, Section, clip, facts_of
 from polycontext.window import (
     REQUEST_OVERHEAD,
     InvalidMessagesError,
@@ -222,7 +225,7 @@ class ModelSummariser(ABC):
             any(turn.tool_calls for turn in own) and not self.tools
         ):
             return None
-        sent = (*own, Turn(Role.USER, brief.of_prefix(end - job.runs[-1][1])))
+        sent = (*own, Turn(Role.USER, brief.of_prefix(end - max(stop for _, stop in job.runs))))
         count = self._counter(counter)
         tokens = (
             REQUEST_OVERHEAD
@@ -271,7 +274,7 @@ class ModelSummariser(ABC):
         wanted = max(1, min(int(_SPARE * max_tokens), self.max_summary_tokens))
         told, room = list[Fact](), min(wanted // 2, MOST_FACTS)
         # Files come last, because there are many of them.
-        for fact in sorted(facts, key=lambda fact: fact.head is Head.FILES):
+        for fact in sorted(facts, key=lambda fact: fact.head is Section.FILES):
             cost = counter.count(fact.text)
             if cost <= room:
                 told.append(fact)
@@ -347,6 +350,10 @@ class ModelSummariser(ABC):
         usage = getattr(answer, "usage", None)
         if self.heard is not None and usage is not None:
             self.heard(usage.model_dump())
+        # A report that cannot be read spoils no summary.
+        with suppress(InvalidDataError):
+            if usage is not None and (tokens := reported_tokens(usage)) is not None:
+                report_usage(_usage_of(self.model, tokens))
         text = self._text(answer)
         if not text.strip():
             raise self._error("an empty text")
@@ -367,6 +374,14 @@ class ModelSummariser(ABC):
     @abstractmethod
     def _text(self, answer: Any) -> str:
         """Return the text of an answer; raise `NoSummaryError` unless it is complete text."""
+
+
+def _usage_of(model: str, tokens: Tokens) -> SummaryUsage:
+    """Return the tokens and the list price of one answer, for the receipt of the compression."""
+    cost = None
+    with suppress(UnknownNameError):
+        cost = cost_of(tokens, prices_of(model))
+    return SummaryUsage(model, 1, tokens.input, tokens.output, tokens.read, cost)
 
 
 def _step(asking: Asking, said: str | None) -> Asked | str:

@@ -277,9 +277,7 @@ def _check_open(root: Path, name: str, path: str, links: int) -> None:
     if why is None and links > 1:
         why = f"has {links} names on this disk, perhaps outside of the roots"
     if why is not None:
-        raise CannotAttachError(
-            name, why, "another file, or a resolver made with everything=True", Reason.KEPT_BACK
-        )
+        raise CannotAttachError(name, why, "another file", Reason.KEPT_BACK)
 
 
 def _absent(name: str) -> CannotAttachError:

@@ -1,5 +1,22 @@
 from .access import LOOPBACK, Access, is_loopback
-from .app import create_app
+from .app import create_app, create_gateway
 from .connection import STOPS_IN, configuration
+from .gateway import Gateway
+from .originals import Originals
+from .page_files import report_page
+from .rows import CompressedRequest, RequestCompressor
 
-__all__ = ["LOOPBACK", "STOPS_IN", "Access", "configuration", "create_app", "is_loopback"]
+__all__ = [
+    "LOOPBACK",
+    "STOPS_IN",
+    "Access",
+    "CompressedRequest",
+    "Gateway",
+    "Originals",
+    "RequestCompressor",
+    "configuration",
+    "create_app",
+    "create_gateway",
+    "is_loopback",
+    "report_page",
+]

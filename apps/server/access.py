@@ -43,8 +43,12 @@ SHORTEST_TOKEN = 16
 FAILURES_A_MINUTE = 30
 """Wrong tokens from one address before further wrong ones are answered 429 instead of 401."""
 
+GUARDED = ("/api/", "/v1/")
+"""The beginnings of the paths that need access."""
+
 _USER = "polycontext.user"
 _IS_KNOWN = "polycontext.known"
+_INSPECTS = "polycontext.inspects"
 
 
 @frozen
@@ -59,6 +63,8 @@ class Access:
         origins: The origins of other pages that may call the API; the server's own page always may.
         a_minute: The maximum number of requests a minute for each token, or for each address if no
             tokens are set.
+        inspectors: The tokens whose users may inspect what the model sees. Without any tokens, the
+            one user of the machine may.
 
     Raises:
         InvalidOptionError: a token is shorter than 16 characters, or there is none although other
@@ -69,6 +75,7 @@ class Access:
     hosts: Collection[str] = LOOPBACK
     origins: Collection[str] = ()
     a_minute: int = 600
+    inspectors: Collection[str] = field(default=(), repr=False)
     _limiter: MovingWindowRateLimiter = field(
         init=False, repr=False, factory=lambda: MovingWindowRateLimiter(MemoryStorage())
     )
@@ -102,6 +109,10 @@ class Access:
         ):
             raise _too_many(f"more than {self.a_minute} requests a minute")
         return token
+
+    def may_inspect(self, user: str) -> bool:
+        """Return whether a user may inspect what the model sees."""
+        return user in self.inspectors if self.tokens else user == LOCAL
 
     def _check_page(self, request: Request) -> None:
         host = request.headers.get("host", "")
@@ -166,7 +177,7 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its user, or answer with the refusal."""
-        if scope["type"] == "http" and route_path(scope).startswith("/api/"):
+        if scope["type"] == "http" and route_path(scope).startswith(GUARDED):
             try:
                 scope[_USER] = self._access.user(Request(scope))
             except HTTPException as refusal:
@@ -175,6 +186,7 @@ class Gate:
                 await answer(scope, receive, send)
                 return
             scope[_IS_KNOWN] = bool(self._access.tokens)
+            scope[_INSPECTS] = self._access.may_inspect(scope[_USER])
         elif scope["type"] == "http":
             await self._turns.wait()
         await self._app(scope, receive, send)
@@ -190,6 +202,12 @@ def user_of(request: Request) -> str:
     """Return the user of a request that passed the gate."""
     user: str = request.scope[_USER]
     return user
+
+
+def may_inspect(request: Request) -> bool:
+    """Return whether the user of a request that passed the gate may inspect what the model sees."""
+    allowed: bool = request.scope[_INSPECTS]
+    return allowed
 
 
 def known_user(scope: Mapping[str, Any]) -> str | None:

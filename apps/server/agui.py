@@ -1,11 +1,14 @@
 """AG-UI: one turn of a chat for frontends that speak that protocol (docs/server.md, "AG-UI")."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 from uuid import uuid4
 
 import orjson
 from ag_ui.core import (
+    CustomEvent,
     RunAgentInput,
     RunErrorEvent,
     RunFinishedCancelledOutcome,
@@ -23,6 +26,7 @@ from ag_ui.encoder import EventEncoder
 from fastapi import APIRouter
 
 from polycontext.base import InvalidDataError
+from polycontext.polynomial import ContextSession
 
 from .chat import DELTA, PROBLEM, Chat
 from .feed import PING, FeedEvent
@@ -48,11 +52,11 @@ async def run(session_id: str, chat: One, asked: RunAgentInput) -> EventStream:
     A message that was sent before is not sent again.
     """
     said, text = _newest_message(session_id, asked)
-    key = f"agui:{said.id}"
+    key, before = f"agui:{said.id}", chat.session.history.revision
     known = await asyncio.to_thread(chat.session.history.has_taken, key)
     if not known:
         await chat.send(document_of(text, []), key=key)
-    return EventStream(_Run(asked, chat, waits=not known or chat.is_busy).events())
+    return EventStream(_Run(asked, chat, before, waits=not known or chat.is_busy).events())
 
 
 def _newest_message(session_id: str, asked: RunAgentInput) -> tuple[UserMessage, str]:
@@ -96,6 +100,20 @@ def _newest_message(session_id: str, asked: RunAgentInput) -> tuple[UserMessage,
     return said, text
 
 
+def _compressions_since(session: ContextSession, revision: int) -> list[Mapping[str, Any]]:
+    """Return what each compression after a revision did, by its receipt and without any text."""
+    return [
+        {
+            "id": each.id,
+            "tokensBefore": each.before.tokens,
+            "tokensAfter": each.after.tokens,
+            "seconds": each.summariser and each.summariser.seconds,
+            "atoms": Counter(atom.fate.value for atom in each.atoms),
+        }
+        for each in session.history.receipts(revision)
+    ]
+
+
 class _Run:
     """The AG-UI events of a chat until its answer ends.
 
@@ -103,8 +121,8 @@ class _Run:
     To end it, send ``POST …/cancel``.
     """
 
-    def __init__(self, asked: RunAgentInput, chat: Chat, *, waits: bool) -> None:
-        self._thread, self._run = asked.thread_id, asked.run_id
+    def __init__(self, asked: RunAgentInput, chat: Chat, before: int, *, waits: bool) -> None:
+        self._thread, self._run, self._before = asked.thread_id, asked.run_id, before
         self._chat, self._waits, self._since = chat, waits, chat.since
         self._message: str | None = None
         self._problem: str | None = None
@@ -124,8 +142,12 @@ class _Run:
             if self._message is not None:
                 yield TextMessageEndEvent(message_id=self._message)
             yield StateSnapshotEvent(snapshot=self._chat.props())
+        session = self._chat.session
+        for value in await asyncio.to_thread(_compressions_since, session, self._before):
+            yield CustomEvent(name="polycontext.compression", value=value)
         if self._problem is not None:
-            yield RunErrorEvent(message=self._problem)
+            ending = self._chat.props()["ending"] or {}
+            yield RunErrorEvent(message=self._problem, code=ending.get("kind"))
         else:
             outcome = (
                 RunFinishedCancelledOutcome() if self._waits and self._chat.cancelled else None

@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import JSONResponse
 
 from polycontext import __version__
@@ -18,17 +19,22 @@ from polycontext.base import CallerError, PolycontextError, UnknownNameError
 from polycontext.linearity import UnknownResourceError
 from polycontext.models import Answering, ScriptedAnswering
 from polycontext.pills import PillError, Resolver
-from polycontext.polynomial import IllegalDirectionError, SessionWriteError
+from polycontext.polynomial import (
+    ContextOverflowError,
+    IllegalDirectionError,
+    SessionWriteError,
+)
 from polycontext.polynomial.stores import SessionStore
 from polycontext.pressure import ConflictError
 from polycontext.window import OrderError
 
-from . import agui, uploads
+from . import agui, inspection, routes, uploads
+from . import gateway as gateway_routes
 from .access import Access, Gate, Turns
 from .chats import Chats
-from .openapi import schemas
+from .gateway import Gateway
+from .openapi import gateway_schemas, schemas
 from .page_files import Page
-from .routes import router
 from .sources import Sources, refusal
 
 MOST_BYTES = 1_000_000
@@ -52,12 +58,18 @@ def create_app(
     access: Access | None = None,
     *,
     resolvers: Iterable[Resolver] = (),
+    gateway: Gateway | None = None,
+    editor: str | None = None,
+    place: str | None = None,
     **options: Any,
 ) -> FastAPI:
     """Return the application over `store`; the caller closes the store.
 
     Every accepted user may name in messages whatever `resolvers` find. Resolvers with `entries`
-    also offer completions. `options` are passed to each session.
+    also offer completions. With a `gateway`, its routes are served too. `editor` is the command
+    that opens a file, and `place` says where chats are stored. `models` by name may replace
+    `answering`, and `timeout` is how many seconds an answer may be silent. Other `options` are
+    passed to each session.
 
     Raises:
         MissingExtraError: the extra ``server`` is not installed.
@@ -73,35 +85,65 @@ def create_app(
             task.cancel()
         await chats.close()
 
+    app, turns = _application(access, lifespan=lifespan)
+    app.state.chats, app.state.editor, app.state.place = chats, editor, place
+    app.include_router(routes.router)
+    app.include_router(routes.settings_router)
+    app.include_router(agui.router)
+    app.include_router(uploads.router)
+    app.include_router(inspection.router)
+    app.add_exception_handler(ExceptionGroup, _handle_pill_errors)
+    if gateway is not None:
+        _add_gateway(app, gateway)
+    # Mounted last: a path that matches no route is a file of the page.
+    app.mount("/", Page(turns), name="page")
+    _describe_schemas(app, schemas())
+    return app
+
+
+def create_gateway(gateway: Gateway, access: Access | None = None) -> FastAPI:
+    """Return an application that compresses rows for gateways and has no chats (docs/gateway.md).
+
+    The caller closes the originals of `gateway`.
+    """
+    app, _ = _application(access)
+    _add_gateway(app, gateway)
+    return app
+
+
+def _application(access: Access | None, **options: Any) -> tuple[FastAPI, Turns]:
+    """Return an application without routes that checks access, and the turns of its page."""
     # FastAPI's documentation pages load scripts from other hosts, so only /openapi.json is served.
     app = FastAPI(
         title="polycontext",
         version=__version__,
-        lifespan=lifespan,
         max_body_size=MOST_BYTES,
         docs_url=None,
         redoc_url=None,
+        **options,
     )
-    app.state.chats, access = chats, access or Access()
+    access, turns = access or Access(), Turns()
+    app.add_middleware(GZipMiddleware)
     # The middleware that is added last is asked first: CORS, since preflights have no token.
-    turns = Turns()
     app.add_middleware(Gate, access=access, turns=turns)
     # CORS lets pages of other origins call the API, without cookies or other credentials.
     origins = list(access.origins)
     app.add_middleware(
         CORSMiddleware, allow_origins=origins, allow_methods=("*",), allow_headers=("*",)
     )
-    app.include_router(router)
-    app.include_router(agui.router)
-    app.include_router(uploads.router)
     app.add_exception_handler(PolycontextError, _handle_error)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
-    app.add_exception_handler(ExceptionGroup, _handle_pill_errors)
-    # Mounted last: a path that matches no route is a file of the page.
-    app.mount("/", Page(turns), name="page")
-    document = app.openapi()
-    document.setdefault("components", {}).setdefault("schemas", {}).update(schemas())
-    return app
+    return app, turns
+
+
+def _add_gateway(app: FastAPI, gateway: Gateway) -> None:
+    app.state.gateway = gateway
+    app.include_router(gateway_routes.router)
+    _describe_schemas(app, gateway_schemas())
+
+
+def _describe_schemas(app: FastAPI, named: dict[str, Any]) -> None:
+    app.openapi().setdefault("components", {}).setdefault("schemas", {}).update(named)
 
 
 async def _handle_error(_: Request, error: Exception) -> JSONResponse:
@@ -109,7 +151,10 @@ async def _handle_error(_: Request, error: Exception) -> JSONResponse:
     if isinstance(error, PillError):
         return JSONResponse(refusal([error]), 422)
     code = next(code for kind, code in _CODES if isinstance(error, kind))
-    return JSONResponse({"error": type(error).__name__, "detail": _describe(error)}, code)
+    told: dict[str, Any] = {"error": type(error).__name__, "detail": _describe(error)}
+    if isinstance(error, ContextOverflowError):
+        told |= {"tokens": error.tokens, "most": error.max_tokens}
+    return JSONResponse(told, code)
 
 
 def _describe(error: Exception) -> str:
@@ -120,7 +165,7 @@ def _describe(error: Exception) -> str:
     if isinstance(error, OrderError):
         return "tool calls are waiting for their results. Ask again when they are there."
     caller = isinstance(error, CallerError)
-    return str(error) if caller else "the store did not take it; nothing has changed"
+    return str(error) if caller else "the store failed; nothing has changed"
 
 
 async def _handle_invalid_request(_: Request, error: Exception) -> JSONResponse:

@@ -2,15 +2,30 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack
-from http import HTTPStatus
-from typing import Any
+from datetime import timedelta
+from typing import Any, Self
 
-from polycontext.models import Answering, in_whole_characters, settle
+from attrs import define
+
+from polycontext.base import UnknownNameError
+from polycontext.models import (
+    Answering,
+    UnfinishedError,
+    ending_of,
+    in_whole_characters,
+    metadata_of,
+    settle,
+)
 from polycontext.nodes import ComponentRenderer
+from polycontext.nodes.endings import Ending, EndingKind, keep_ending, last_said
+from polycontext.nodes.inspection import Inspector
 from polycontext.pills import PillDocument
 from polycontext.polynomial import Answer, ContextMachine, ContextSession, SessionWriteError
+from polycontext.polynomial.session import utc_now
+from polycontext.window import Role
+from polycontext.window.items import attachment_of
 
 from .feed import PROPS, Feed, Told
 from .loop_lock import LoopLock
@@ -19,9 +34,57 @@ from .sources import Sources
 DELTA, PROBLEM = "delta", "problem"
 """Kinds of events: text added to the answer in progress, and the reason why there is no answer."""
 
+ABOUT = "polycontext.server"
+"""The companion that holds what the list of chats shows."""
+
+TIMEOUT = 120.0
+"""Seconds without a piece of the answer or a step of an agent before it ends."""
+
+_STARTED = utc_now()
+_LONGEST_TITLE = 80
 _log = logging.getLogger("polycontext.server")
-_NO_ANSWER = "The model did not answer."
 _NOT_STORED = "The answer could not be kept."
+
+
+@define
+class About:
+    """What the list of chats shows of a chat; it is stored with every commit."""
+
+    session: ContextSession
+    name: str = ""
+    """What the user calls the chat."""
+    model: str | None = None
+    is_answering: bool = False
+    is_branch: bool = False
+
+    @classmethod
+    def of(cls, session: ContextSession) -> Self:
+        """Return what a session stores."""
+        data = session.documents.get(ABOUT) or {}
+        names = "name", "model", "is_answering", "is_branch"
+        return cls(session, **{name: data[name] for name in names if name in data})
+
+    @property
+    def title(self) -> str:
+        """Return the name, or the beginning of the first message as it is now."""
+        users = (turn for turn in self.session.conversation.log if turn.role is Role.USER)
+        said = (turn.text for turn in users if attachment_of(turn) is None)
+        title = self.name or " ".join(next(said, "").split())[:_LONGEST_TITLE]
+        return f"{title} (branch)" if title and self.is_branch else title
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        log = self.session.conversation.log
+        return {
+            "title": self.title,
+            "name": self.name,
+            "at": log[len(log) - 1].timestamp.isoformat() if log else None,
+            "pressure": self.session.pressure,
+            "model": self.model,
+            "is_answering": self.is_answering,
+            "is_branch": self.is_branch,
+        }
+
 
 Act = Callable[[], Coroutine[Any, Any, object]]
 
@@ -42,15 +105,27 @@ class Chat:
     - An action that was started is finished even if its client disconnects.
     """
 
-    def __init__(self, session: ContextSession, answering: Answering, sources: Sources) -> None:
-        self.session, self.sources = session, sources
+    def __init__(
+        self,
+        session: ContextSession,
+        models: Mapping[str, Answering],
+        sources: Sources,
+        *,
+        timeout: float = TIMEOUT,
+        is_read_only: bool = False,
+    ) -> None:
+        self.session, self.sources, self.is_read_only = session, sources, is_read_only
+        self.about, self.inspector = About.of(session), Inspector(session)
+        if not is_read_only:
+            session.documents.accompany(ABOUT, self.about)
         self.feed = Feed(self._snapshot)
         self.users = 0
         self.since = self.feed.last
         self.cancelled = False
-        self._answering = answering
+        self._models, self._timeout = models, timeout
+        self._limit: asyncio.Timeout | None = None
         self._renderer = ComponentRenderer()
-        if session.conversation.machine is not ContextMachine:
+        if session.conversation.machine is not ContextMachine and not is_read_only:
             session.machine.add_listener(self)
         self._writing: asyncio.Task[None] | None = None
         self._tasks = set[asyncio.Task[None]]()
@@ -60,10 +135,47 @@ class Chat:
 
     def props(self) -> dict[str, Any]:
         """Return the props to show."""
-        return self._renderer.render_chat(self.session, answering=self.is_busy)
+        props = self._renderer.render_chat(self.session, answering=self.is_busy)
+        if props["ending"] is None and not self.is_busy and self.about.is_answering:
+            props["ending"] = self._died()
+        return props
+
+    def _died(self) -> dict[str, Any] | None:
+        """Return the ending of an answer that no server can be writing any more.
+
+        A younger one may still be written by another worker.
+        """
+        turn, latest = last_said(self.session), utc_now() - timedelta(seconds=2 * self._timeout)
+        if turn is None or turn.timestamp >= max(_STARTED, latest):
+            return None
+        return Ending(EndingKind.DIED).to_data(turn.resource_id)
+
+    @property
+    def model(self) -> str | None:
+        """Return the name of the model that answers, None if it has none."""
+        known = self.about.model in self._models
+        return (self.about.model if known else next(iter(self._models))) or None
+
+    @property
+    def _answering(self) -> Answering:
+        return self._models[self.model or ""]
+
+    async def describe(self, title: str | None = None, model: str | None = None) -> dict[str, Any]:
+        """Rename the chat, choose its model, and return the props.
+
+        Raises:
+            UnknownNameError: there is no such model.
+        """
+        if model is not None and model not in self._models:
+            raise UnknownNameError("model", model, tuple(self._models))
+        if title is not None:
+            self.about.name, self.about.is_branch = title[:_LONGEST_TITLE], False
+        self.about.model = model or self.about.model
+        return await self._run(self.session.documents.asave)
 
     def on_enter_state(self) -> None:
         """Publish what an agent does: python-statemachine calls it after each step."""
+        self._go_on()
         if self._writing is not None and self.is_busy:
             self.feed.publish(PROPS, self.props())
 
@@ -79,6 +191,7 @@ class Chat:
 
         Raises:
             ExceptionGroup: pills cannot be attached; nothing was added.
+            ContextOverflowError: the message does not fit; nothing was added.
         """
 
         async def sent() -> None:
@@ -87,7 +200,8 @@ class Chat:
             items = [] if known else await self.sources.attached(document)
             if self.session.open_calls and not known:  # of a run that was stopped
                 await self.session.aclose_open_calls("the user went on")
-            await self.session.asend_message(document.to_text(), items, idempotency_key=key)
+            text = document.to_text()
+            await self.session.asend_message(text, items, oversize="error", idempotency_key=key)
 
         return await self._run(sent, answered=True)
 
@@ -99,7 +213,10 @@ class Chat:
 
         async def edited() -> None:
             await self.session.history.aedit(
-                resource_id, document.to_text(), await self.sources.attached(document)
+                resource_id,
+                document.to_text(),
+                await self.sources.attached(document),
+                oversize="error",
             )
 
         return await self._run(edited, answered=True, again=True)
@@ -135,7 +252,9 @@ class Chat:
             return
         async with self._turn:
             await self.session.history.arefresh()
-            self._problem = None
+            stored = About.of(self.session)
+            self.about.name, self.about.model = stored.name, stored.model
+            self.about.is_answering, self._problem = stored.is_answering, None
             self.feed.publish(PROPS, self.props())
 
     async def close(self) -> None:
@@ -171,7 +290,13 @@ class Chat:
             if self.is_busy:
                 raise SessionWriteError("an answer is being written", "Wait for it, or cancel it")
             before = self.session.history.revision
-            await act()
+            was_answering = self.about.is_answering
+            self.about.is_answering = answered or was_answering
+            try:
+                await act()
+            except BaseException:
+                self.about.is_answering = was_answering
+                raise
             new = self.session.history.revision != before
             # A message that was already added under the same key has its answer.
             answer = self.session.answer() if answered and (new or again) else None
@@ -193,65 +318,53 @@ class Chat:
             return props
 
     async def _answer(self, answer: Answer) -> None:
+        answering = self._answering
+        raised: BaseException | None = None
         try:
-            await self._stream(answer)
-        except asyncio.CancelledError:
-            self.cancelled = True
-        except Exception as error:  # noqa: BLE001 - a model may raise anything
-            self._report_failure(f"{_NO_ANSWER} {_cause(error)}".strip())
-        self._keeping = True
+            await self._stream(answer, answering)
+        except (asyncio.CancelledError, Exception) as error:  # noqa: BLE001 - a model may raise any
+            raised, self.cancelled = error, isinstance(error, asyncio.CancelledError)
+        ending = ending_of(raised, answer.text)
+        if not isinstance(raised, asyncio.CancelledError | UnfinishedError | None):
+            self._report_failure(ending.text, raised)
+        self._keeping, self.about.is_answering, self._limit = True, False, None
         try:
+            answer.metadata |= metadata_of(answering, self.session)
             await answer.aclose()
-        except Exception:  # noqa: BLE001 - so may a store
-            self._report_failure(_NOT_STORED)
+            await asyncio.to_thread(keep_ending, self.session, ending)
+        except Exception as error:  # noqa: BLE001 - so may a store
+            self._report_failure(_NOT_STORED, error)
         # A client may send its next request as soon as it receives this event.
         self._writing, self._keeping = None, False
         self.feed.publish(PROPS, self.props())
-        if self._problem is None and not self.cancelled:
-            await settle(self._answering, self.session)
+        if ending.kind is EndingKind.DONE and self._problem is None:
+            await settle(answering, self.session)
 
-    async def _stream(self, answer: Answer) -> None:
+    def _go_on(self) -> None:
+        """Wait for the answer from now on."""
+        limit = self._limit
+        if limit is not None and not limit.expired():
+            limit.reschedule(asyncio.get_running_loop().time() + self._timeout)
+
+    async def _stream(self, answer: Answer, answering: Answering) -> None:
         """Publish the model's answer piece by piece."""
-        async with AsyncExitStack() as stack:
-            pieces = self._answering.answer(self.session)
+        async with asyncio.timeout(self._timeout) as self._limit, AsyncExitStack() as stack:
+            pieces = answering.answer(self.session)
             if isinstance(pieces, AsyncGenerator):
                 # Close the generator at once, so that a cancelled model stops generating.
                 stack.push_async_callback(pieces.aclose)
             whole = in_whole_characters(pieces)
             stack.push_async_callback(whole.aclose)
             async for piece in whole:
+                self._go_on()
                 if piece:
                     answer.add(piece)
                     self.feed.publish(DELTA, {"text": piece})
                 # Yield to the event loop, in case the model never waits.
                 await asyncio.sleep(0)
 
-    def _report_failure(self, what: str) -> None:
+    def _report_failure(self, what: str, error: BaseException) -> None:
         # The error may contain addresses and keys, so only the log has its details.
-        _log.exception("no answer")
+        _log.error("no answer", exc_info=error)
         self._problem = what
         self.feed.publish(PROBLEM, {"what": what})
-
-
-def _cause(error: Exception) -> str:
-    """Return the cause in one sentence, without addresses or keys.
-
-    The SDKs of OpenAI and Anthropic use the same names for their errors.
-    """
-    match getattr(error, "status_code", None):
-        case 401 | 403:
-            return "The service rejected the server's key."
-        case 429:
-            return "The service limits requests. Try again later."
-        case int(code) if code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return "The service failed."
-        case _:
-            pass
-    names = {kind.__name__ for kind in type(error).__mro__}
-    if names & {"APITimeoutError", "TimeoutError"}:
-        return "The service timed out."
-    return (
-        "The service cannot be reached."
-        if names & {"APIConnectionError", "ConnectionError"}
-        else ""
-    )

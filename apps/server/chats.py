@@ -2,21 +2,25 @@
 
 import asyncio
 import logging
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, closing, suppress
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from polycontext.base import PolycontextError, UnknownNameError
+import orjson
+
+from polycontext.agents import AgentMachine
+from polycontext.base import InvalidDataError, PolycontextError, UnknownNameError
 from polycontext.models import Answering
 from polycontext.nodes import ComponentRenderer
-from polycontext.polynomial import ContextSession, SessionWriteError
+from polycontext.polynomial import ContextMachine, ContextSession, SessionWriteError
 from polycontext.polynomial.stores import SessionStore, SharedStore
 
-from .chat import Chat
+from .chat import ABOUT, TIMEOUT, Chat
 from .loop_lock import LoopLock
 from .sources import Sources
 
@@ -29,6 +33,12 @@ LOOKS = 0.1
 
 TICK = 5.0
 """Seconds between two looks at the timers of open chats."""
+
+OTHER = "~"
+"""Begins the id of a session that another program keeps in the store; its name follows, encoded."""
+
+_NO_EVENTS = 2**31 - 1
+"""A revision that no session reaches: loading from it returns only companions."""
 
 _log = logging.getLogger("polycontext.server")
 _ONES_OWN = "one of those that GET /api/sessions lists"
@@ -50,7 +60,7 @@ class Chats:
     Laws:
 
     - Nobody can find, list or create a chat of another owner: its id in the store begins with a
-      digest of the owner's token.
+      digest of the owner's token. A user who may inspect on a machine of their own reads them all.
     - A chat in use is not closed, and a chat that is being deleted is not opened meanwhile.
     - What another process writes to a `SharedStore` is seen at the next use of the chat.
     """
@@ -63,15 +73,13 @@ class Chats:
         *,
         most: int = OPEN,
         system: str | None = None,
+        models: Mapping[str, Answering] | None = None,
+        timeout: float = TIMEOUT,
         **options: Any,
     ) -> None:
-        self._store, self._answering, self._most, self._system, self._options = (
-            store,
-            answering(),
-            most,
-            system,
-            options,
-        )
+        self._store, self._most, self._system, self._options = store, most, system, options
+        self._machine = options.get("machine", ContextMachine)
+        self.models, self._timeout = models or {"": answering()}, timeout
         self._shared = store if isinstance(store, SharedStore) else None
         self._sources = sources or Sources()
         self._open: OrderedDict[str, Chat] = OrderedDict()
@@ -90,6 +98,8 @@ class Chats:
             UnknownNameError: the owner has no such chat.
             SessionWriteError: the server is shutting down.
         """
+        if name.startswith(OTHER):
+            return await self._open_chat(name, self._load_other)
         return await self._open_chat(key_of(token, name), self._load_session)
 
     @asynccontextmanager
@@ -99,7 +109,7 @@ class Chats:
         chat.users += 1
         try:
             await self._evict()
-            await self._refresh(key_of(token, name), chat)
+            await self._refresh(name if chat.is_read_only else key_of(token, name), chat)
             yield chat
         finally:
             chat.users -= 1
@@ -112,13 +122,39 @@ class Chats:
             key.removeprefix(mine) for key in sorted({*kept, *self._open}) if key.startswith(mine)
         )
 
+    async def listed(self, token: str, *, others: bool) -> list[dict[str, Any]]:
+        """Return what is shown of an owner's chats, the newest first, and of those of `others`."""
+        mine, names = key_of(token, ""), await self.names(token)
+        keys = {mine + name: name for name in names}
+        if others:
+            kept = await asyncio.to_thread(self._store.list_sessions)
+            keys |= {key: other_id(key) for key in kept if key not in keys}
+        found = await asyncio.to_thread(lambda: [*map(self._listed, keys.items())])
+        return sorted(found, key=lambda chat: chat["at"] or "", reverse=True)
+
+    def _listed(self, chat: tuple[str, str]) -> dict[str, Any]:
+        key, name = chat
+        is_other = name.startswith(OTHER)
+        held = None if is_other else self._open.get(key)
+        text = self._store.load(key, _NO_EVENTS).companions.get(ABOUT) if held is None else None
+        about = held.about.to_data() if held else orjson.loads(text or "{}")
+        title = about.get("title") or (key if is_other else "")
+        told = {each: about.get(each) for each in ("at", "pressure", "model")}
+        return {"id": name, "title": title, **told, "readOnly": is_other}
+
     async def fork(self, token: str, name: str, moment: Any = None) -> tuple[str, Chat]:
         """Return the id of a new chat that forks another one, now or at `moment`, and the chat."""
         new = uuid4().hex
         async with self.held(token, name) as source:
+            if source.session.conversation.machine is not self._machine:
+                raise SessionWriteError("an agent wrote this session", "Serve it with --agent")
             other = await source.session.history.afork(key_of(token, new), moment)
+            name = source.about.name or (source.is_read_only and source.session.session_id) or ""
         await other.aclose()
-        return new, await self.get(token, new)
+        chat = await self.get(token, new)
+        chat.about.name, chat.about.is_answering, chat.about.is_branch = name, False, True
+        await chat.describe(model=source.about.model)
+        return new, chat
 
     async def delete(self, token: str, name: str) -> None:
         """Delete a chat permanently."""
@@ -163,7 +199,7 @@ class Chats:
         """
         if self._shared is None:
             return
-        revision = await asyncio.to_thread(self._shared.revision, key)
+        revision = await asyncio.to_thread(self._shared.revision, chat.session.session_id)
         if revision is not None:
             await chat.refresh(revision)
         elif self._open.get(key) is chat:
@@ -178,7 +214,8 @@ class Chats:
             await asyncio.gather(*(chat.close() for chat in self._open.values()))
             self._open.clear()
             await self._sources.close()
-            await self._answering.aclose()
+            for model in self.models.values():
+                await model.aclose()
 
     async def keep_ticking(self) -> None:
         """Fire the timers of open chats until cancelled; those of others fire when it is opened."""
@@ -187,7 +224,7 @@ class Chats:
             for chat in [*self._open.values()]:
                 # A chat that is answering or closed is left alone until the next time.
                 with suppress(PolycontextError):
-                    await chat.change(tick)
+                    await (asyncio.sleep(0) if chat.is_read_only else chat.change(tick))
 
     async def _open_chat(self, key: str, made: Callable[[str], Awaitable[ContextSession]]) -> Chat:
         if self._closed:
@@ -195,7 +232,13 @@ class Chats:
         if key not in self._open:
             async with self._lock(key):
                 if key not in self._open:
-                    self._open[key] = Chat(await made(key), self._answering, self._sources)
+                    self._open[key] = Chat(
+                        await made(key),
+                        self.models,
+                        self._sources,
+                        timeout=self._timeout,
+                        is_read_only=key.startswith(OTHER),
+                    )
         self._open.move_to_end(key)
         return self._open[key]
 
@@ -218,6 +261,15 @@ class Chats:
         await tick(session)
         return session
 
+    async def _load_other(self, name: str) -> ContextSession:
+        """Open a session of another program, as it was written and without changing it."""
+        key = key_of_other(name)
+        if key is None or key not in await asyncio.to_thread(self._store.list_sessions):
+            raise _unknown(name)
+        with suppress(InvalidDataError):
+            return await ContextSession.aopen(self._store, key, machine=self._machine)
+        return await ContextSession.aopen(self._store, key, machine=AgentMachine)
+
     async def _evict(self) -> None:
         """Close the least recently used idle chats if too many are open."""
         if len(self._open) > self._most:
@@ -233,6 +285,22 @@ class Chats:
 
 def _unknown(key: str) -> UnknownNameError:
     return UnknownNameError("session", key.partition(".")[2], (_ONES_OWN,))
+
+
+def other_id(key: str) -> str:
+    """Return the id of a session that another program keeps under `key`.
+
+    >>> other_id("trip"), key_of_other("~dHJpcA")
+    ('~dHJpcA', 'trip')
+    """
+    return OTHER + urlsafe_b64encode(key.encode()).decode().rstrip("=")
+
+
+def key_of_other(name: str) -> str | None:
+    """Return the store's id of the session with that id, None if it is no such id."""
+    with suppress(ValueError):
+        return urlsafe_b64decode(f"{name.removeprefix(OTHER)}===").decode()
+    return None
 
 
 def key_of(token: str, name: str) -> str:

@@ -1,10 +1,14 @@
 """The files of the page: read once, and sent from memory without holding up other requests."""
 
+import re
+from base64 import b64encode
 from collections.abc import AsyncIterator
+from gzip import compress
 from hashlib import sha256
 from mimetypes import guess_type
 from pathlib import Path
 
+import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -16,8 +20,8 @@ FOLDER = Path(__file__).parent / "page"
 
 POLICY = (
     # The message editor injects its own style sheet; scripts come only from this server.
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' "
-    "data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; font-src 'self'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """The Content-Security-Policy of the page: only its own server supplies it, and no site frames it.
@@ -33,6 +37,30 @@ _HEADERS = {
 _PIECE = 1 << 16
 
 
+_LINKED = re.compile(r'<(script|link)\b[^>]*(?:src|href)="\./([^"]+)"[^>]*>(?:</script>)?')
+_FONT = re.compile(r"""url\(["']?(?:\./)?([\w-]+\.woff2)["']?\)""")
+_REPORT = '<script type="application/json" id="polycontext-report">'
+
+
+def report_page(data: object) -> str:
+    """Return the page as one file that shows `data` and needs no network."""
+
+    def inlined(link: re.Match[str]) -> str:
+        tag, name = link.groups()
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        if tag == "script":
+            inside = text.replace("</script", "<\\/script")
+            return f'<script type="module">{inside}</script>'
+        return f"<style>{_FONT.sub(embedded, text)}</style>" if name.endswith(".css") else ""
+
+    def embedded(font: re.Match[str]) -> str:
+        return f"url(data:font/woff2;base64,{b64encode((FOLDER / font[1]).read_bytes()).decode()})"
+
+    page = _LINKED.sub(inlined, (FOLDER / "index.html").read_text(encoding="utf-8"))
+    text = orjson.dumps(data).decode().replace("<", "\\u003c")
+    return page.replace("<head>", f"<head>\n{_REPORT}{text}</script>", 1)
+
+
 class Page:
     """The files of the page as an ASGI application, sent with the security headers.
 
@@ -43,6 +71,12 @@ class Page:
 
     def __init__(self, turns: Turns) -> None:
         self._files = {f"/{path.name}": path.read_bytes() for path in FOLDER.iterdir()}
+        # Compressed once, reproducibly; a font is compressed as it is.
+        self._compressed = {
+            name: compress(data, mtime=0)
+            for name, data in self._files.items()
+            if not name.endswith(".woff2")
+        }
         self._tags = {name: f'"{sha256(data).hexdigest()}"' for name, data in self._files.items()}
         self._turns = turns
 
@@ -54,8 +88,12 @@ class Page:
         name = "/index.html" if path == "/" else path
         if (data := self._files.get(name)) is None:
             raise HTTPException(404)
-        headers = {**_HEADERS, "ETag": self._tags[name]}
-        known = dict(scope["headers"]).get(b"if-none-match", b"").decode("latin-1")
+        asked = dict(scope["headers"])
+        headers = {**_HEADERS, "ETag": self._tags[name], "Vary": "Accept-Encoding"}
+        if b"gzip" in asked.get(b"accept-encoding", b"") and name in self._compressed:
+            data = self._compressed[name]
+            headers |= {"Content-Encoding": "gzip", "ETag": f'{headers["ETag"][:-1]}-gzip"'}
+        known = asked.get(b"if-none-match", b"").decode("latin-1")
         answer = Response(status_code=304, headers=headers)
         if headers["ETag"] not in known:
             headers["Content-Length"] = str(len(data))

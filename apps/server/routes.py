@@ -1,18 +1,23 @@
 """The HTTP routes of chats; responses contain only props."""
 
+import asyncio
+import shlex
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Query, Request
+from fastapi import APIRouter, Body, Depends, Header, HTTPException, Query, Request
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
 
+from polycontext.base import UnknownNameError
 from polycontext.nodes import ComponentRenderer
+from polycontext.nodes.inspection import rule_data
 from polycontext.pills import Pill, PillDocument
-from polycontext.window.rules import Rule
+from polycontext.polynomial import SessionWriteError
 
-from .access import user_of
+from .access import known_user, may_inspect, user_of
 from .chat import Chat
-from .chats import Chats
+from .chats import OTHER, Chats
 from .openapi import gives
 from .sources import MOST_OFFERED, MOST_PILLS, document_of
 
@@ -46,7 +51,27 @@ def _chats(request: Request) -> Chats:
 All = Annotated[Chats, Depends(_chats)]
 
 
-async def _chat(session_id: str, user: User, chats: All) -> AsyncIterator[Chat]:
+def _checked(session_id: str, request: Request) -> str:
+    """Return the id of a chat that the user may use, if there is one.
+
+    Raises:
+        UnknownNameError: the session is another program's, and the user may not inspect.
+        SessionWriteError: it is another program's, and the request would change it.
+    """
+    if session_id.startswith(OTHER):
+        if not may_inspect(request) or known_user(request.scope):
+            raise UnknownNameError("session", session_id, ())
+        if request.method != "GET" and not request.url.path.endswith("/fork"):
+            raise SessionWriteError(
+                "another program writes this session", "Continue it in a branch"
+            )
+    return session_id
+
+
+Name = Annotated[str, Depends(_checked)]
+
+
+async def _chat(session_id: Name, user: User, chats: All) -> AsyncIterator[Chat]:
     async with chats.held(user, session_id) as chat:
         yield chat
 
@@ -65,15 +90,49 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key")]
 
 
 router = APIRouter(prefix="/api/sessions")
+settings_router = APIRouter(prefix="/api/settings")
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
-    told = {"id": rule.id, "text": rule.text, "kind": rule.kind, "scope": rule.scope}
-    return {**told, "messageId": rule.turn_id}
+class Undone(BaseModel, extra="forbid"):
+    """The compression to take back."""
+
+    receipt_id: str | None = None
+
+
+class Described(BaseModel, extra="forbid"):
+    """The new title or model of a chat."""
+
+    title: Annotated[str, Field(min_length=1)] | None = None
+    model: str | None = None
+
+
+class Named(BaseModel, extra="forbid"):
+    """The source of a pill."""
+
+    name: str
+    type: str = "file"
+
+
+class Forked(BaseModel, extra="forbid"):
+    """The message after which to fork."""
+
+    message_id: str | None = None
 
 
 def _reply(props: dict[str, Any]) -> dict[str, Any]:
     return {"contextProps": props}
+
+
+@settings_router.get("", responses=gives("Settings"))
+async def settings(request: Request, chats: All) -> dict[str, Any]:
+    """Return what the page may offer, and where chats are stored."""
+    inspects, state = may_inspect(request), request.app.state
+    return {
+        "inspect": inspects,
+        "models": [*filter(None, chats.models)],
+        "editor": inspects and state.editor is not None,
+        "store": state.place if inspects else None,
+    }
 
 
 @router.post("", status_code=201, responses=gives("Opened", 201))
@@ -84,9 +143,15 @@ async def create(user: User, chats: All) -> dict[str, Any]:
 
 
 @router.get("", responses=gives("Listed"))
-async def list_sessions(user: User, chats: All) -> dict[str, Any]:
-    """List your chats."""
-    return {"sessions": [*await chats.names(user)]}
+async def list_sessions(request: Request, user: User, chats: All) -> dict[str, Any]:
+    """List your chats; `chats` tells more of them, the newest first.
+
+    On your own machine, it also has the sessions of other programs.
+    """
+    others = may_inspect(request) and known_user(request.scope) is None
+    listed = await chats.listed(user, others=others)
+    own = sorted(each["id"] for each in listed if not each["readOnly"])
+    return {"sessions": own, "chats": listed}
 
 
 @router.get("/{session_id}", responses=gives("Opened"))
@@ -96,9 +161,15 @@ async def show(session_id: str, chat: One) -> dict[str, Any]:
 
 
 @router.delete("/{session_id}", status_code=204)
-async def delete(session_id: str, user: User, chats: All) -> None:
+async def delete(session_id: Name, user: User, chats: All) -> None:
     """Delete a chat."""
     await chats.delete(user, session_id)
+
+
+@router.patch("/{session_id}", responses=gives("Changed"))
+async def describe(chat: One, body: Described) -> dict[str, Any]:
+    """Rename a chat, or choose the model that answers from now on."""
+    return _reply(await chat.describe(body.title, body.model))
 
 
 @router.post("/{session_id}/messages", responses=gives("Changed"))
@@ -152,7 +223,7 @@ async def pin(chat: One, message_id: str) -> dict[str, Any]:
 @router.get("/{session_id}/rules", responses=gives("Rules"))
 async def rules(chat: One) -> dict[str, Any]:
     """List your rules that stand, in the order in which you stated them."""
-    return {"rules": [_rule(rule) for rule in chat.session.rules.list()]}
+    return {"rules": [rule_data(rule) for rule in chat.session.rules.list()]}
 
 
 @router.post("/{session_id}/rules", responses=gives("Changed"))
@@ -185,15 +256,27 @@ async def rewind(chat: One, to: Text) -> dict[str, Any]:
     return _reply(await chat.change(lambda session: session.history.arewind(to)))
 
 
+@router.post("/{session_id}/undo", responses=gives("Changed"))
+async def undo(chat: One, body: Undone = Undone()) -> dict[str, Any]:  # noqa: B008
+    """Take the last compression back, or that of a receipt; again, and it is made again."""
+    return _reply(await chat.change(lambda session: session.history.aundo(body.receipt_id)))
+
+
+@router.get("/{session_id}/receipts", responses=gives("Receipts"))
+async def receipts(chat: One) -> dict[str, Any]:
+    """List the receipts of the chat's compressions, oldest first; they contain no text."""
+    return {"receipts": [each.to_data() for each in await chat.session.history.areceipts()]}
+
+
 @router.post("/{session_id}/fork", status_code=201, responses=gives("Opened", 201))
 async def fork(
-    session_id: str,
+    session_id: Name,
     user: User,
     chats: All,
-    message_id: Annotated[str | None, Body(embed=True)] = None,
+    body: Forked = Forked(),  # noqa: B008
 ) -> dict[str, Any]:
     """Continue in a new chat, from here or from the point after a message."""
-    name, chat = await chats.fork(user, session_id, message_id)
+    name, chat = await chats.fork(user, session_id, body.message_id)
     return {"sessionId": name, "contextProps": chat.props()}
 
 
@@ -222,6 +305,17 @@ async def source(
 ) -> dict[str, Any]:
     """Return the current content that a pill names."""
     return await chat.sources.shown(Pill(name, kind))
+
+
+@router.post("/{session_id}/source/open", status_code=204)
+async def open_source(request: Request, chat: One, body: Named) -> None:
+    """Open the file of a pill in the editor of the server's machine."""
+    editor: str | None = request.app.state.editor
+    if editor is None or not may_inspect(request):
+        raise HTTPException(404)
+    path = (await chat.sources.shown(Pill(body.name, body.type)))["path"]
+    if path is not None:
+        await asyncio.create_subprocess_exec(*shlex.split(editor), path)
 
 
 @router.get("/{session_id}/events", response_class=EventStream)

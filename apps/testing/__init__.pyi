@@ -1,9 +1,7 @@
 from .law_inputs import NOTHING, Strategies, for_parameter
 from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
 from .law_strategies import (
-    agents,
     ledgers,
-    lenses,
     machine_inputs,
     sessions,
     stores,
@@ -55,7 +53,6 @@ __all__ = [
     "Strategies",
     "Subject",
     "Verdict",
-    "agents",
     "all_laws",
     "atoms",
     "calling_turns",
@@ -63,7 +60,6 @@ __all__ = [
     "filled",
     "for_parameter",
     "ledgers",
-    "lenses",
     "lived_windows",
     "lives",
     "load_subject",

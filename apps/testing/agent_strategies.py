@@ -1,12 +1,13 @@
 """Hypothesis strategies for agents: sessions they lived in, moments, nodes, and answers."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from hypothesis import strategies as st
 
+from polycontext.agent_context import DEFAULT_RIGHTS, AgentContext, ContextValidator
 from polycontext.agents import (
     AgentMachine,
     Blocked,
@@ -16,8 +17,12 @@ from polycontext.agents import (
     Recollection,
     Summary,
     Understanding,
+    read_answer,
+    schema_of,
 )
 from polycontext.base import PolycontextError
+from polycontext.nodes import SessionIdRegistry
+from polycontext.nodes.builders import NODES as STANDARD
 from polycontext.nodes.builders import ConversationPart, EntityMode, Node, ReasoningPart
 from polycontext.polynomial import ContextSession
 
@@ -53,16 +58,49 @@ FORMS = st.sampled_from([*ANSWERS])
 
 def answers_to(form: type[Form]) -> st.SearchStrategy[object]:
     """Draw an answer of `form` as a model gives it: data, JSON, or JSON among other words."""
-    text = ANSWERS[form].map(json.dumps)
-    return ANSWERS[form] | text | text.map("Here it is:\n```json\n{}\n```".format)
+    data = _data_of(form)
+    text = data.map(json.dumps)
+    return data | text | text.map("Here it is:\n```json\n{}\n```".format)
+
+
+def _data_of(form: type[Form]) -> st.SearchStrategy[Any]:
+    """Draw an answer of a form as data; that of a user's form is drawn from its schema."""
+
+    def is_read(answer: object) -> bool:
+        with suppress(PolycontextError):
+            return bool(read_answer(form, answer))
+        return False
+
+    return ANSWERS[form] if form in ANSWERS else _values(schema_of(form)).filter(is_read)
+
+
+def _values(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
+    """Draw what a JSON Schema of a form allows."""
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    match schema.get("type"):
+        case "array":
+            return st.lists(_values(schema["items"]), max_size=2)
+        case "object":
+            inner = schema.get("properties", {})
+            return st.fixed_dictionaries({name: _values(each) for name, each in inner.items()})
+        case kind:
+            plain = _PLAIN.get(kind, _WORDS)
+            return st.one_of(*map(_values, schema["anyOf"])) if "anyOf" in schema else plain
+
+
+_PLAIN: Mapping[Any, st.SearchStrategy[Any]] = {
+    "boolean": st.booleans(),
+    "integer": st.integers(0, 5),
+    "null": st.none(),
+    "number": st.sampled_from([0, 0.5, 1]),
+}
 
 
 @st.composite
-def agent_sessions(draw: st.DrawFn) -> ContextSession:
+def agent_sessions(draw: st.DrawFn, machine: type[AgentMachine] = AgentMachine) -> ContextSession:
     """Draw a session in which an agent answered, and that was compressed, cleared or rewound."""
-    session = ContextSession(
-        draw(st.sampled_from([400, 4_000])), counter=FAST, machine=AgentMachine
-    )
+    session = ContextSession(draw(st.sampled_from([400, 4_000])), counter=FAST, machine=machine)
     for _ in range(draw(st.integers(0, 14))):
         act = draw(st.sampled_from([_answer, _answer, _answer, _go_back]))(session, draw)
         with suppress(PolycontextError):
@@ -72,12 +110,13 @@ def agent_sessions(draw: st.DrawFn) -> ContextSession:
 
 def _answer(session: ContextSession, draw: st.DrawFn) -> Callable[[], object]:
     """Return what takes the session to its next state."""
-    node = AgentMachine.regions["node"].nodes.get(session.regions["node"])
+    region = session.conversation.machine.regions["node"]
+    node = region.nodes.get(session.regions["node"])
     if node is not None and node.answers is not None:
         form, left = node.answers, {}
         if form is Deed:
             left = {"left": max(len(Recollection(session).memory.plan) - 1, 0)}
-        return lambda: session.send(form.event, draw(ANSWERS[form]), **left)
+        return lambda: session.send(form.event, draw(_data_of(form)), **left)
     said = f"{draw(_WORDS)} {session.history.revision}"
     return lambda: session.add_assistant_turn(said) if node else session.add_user_turn(said)
 
@@ -96,7 +135,7 @@ def _go_back(session: ContextSession, draw: st.DrawFn) -> Callable[[], object]:
     return draw(st.sampled_from(acts))
 
 
-NODES = st.builds(
+_OWN_NODES = st.builds(
     Node,
     st.just("critic"),
     st.just("Judge."),
@@ -104,6 +143,73 @@ NODES = st.builds(
     st.sets(st.sampled_from(ConversationPart)),
     st.sets(st.sampled_from(ReasoningPart)),
     st.sampled_from([(), ("enrichment.facts",)]),
-    budget=st.just(20_000),
 )
+NODES = _OWN_NODES | st.sampled_from([*STANDARD.values()])
 MOMENTS = agent_sessions().map(lambda session: Recollection(session).now)
+
+_IDS: st.SearchStrategy[Any] = st.sampled_from(
+    ["81b7d3c4-55", "c4e9f1a2-71", "soup", 17, "product-10", "product-105"]
+)
+
+
+@st.composite
+def registries(draw: st.DrawFn) -> SessionIdRegistry:
+    """Draw a registry of entities that were read, linked, generated, saved and deleted."""
+    registry = SessionIdRegistry()
+    for turn in range(draw(st.integers(0, 8))):
+        with suppress(PolycontextError):
+            registry = _reported(registry, draw, turn)
+    return registry
+
+
+def _reported(registry: SessionIdRegistry, draw: st.DrawFn, turn: int) -> SessionIdRegistry:
+    kind, id, label = draw(st.sampled_from(["recipes", "plans"])), draw(_IDS), draw(_WORDS)
+    ref = draw(st.sampled_from([*registry, "recipe_1"]))
+    match draw(st.sampled_from(["read", "link", "generate", "save", "delete"])):
+        case "generate":
+            return registry.generate(kind, label, turn=turn)[0]
+        case "save":
+            return registry.save(ref, id, turn=turn)[0]
+        case "delete":
+            return registry.delete(ref, turn=turn)
+        case verb:
+            seen: SessionIdRegistry = getattr(registry, verb)(kind, id, label, turn=turn)[0]
+            return seen
+
+
+# --- contexts that agents share -------------------------------------------------------------
+
+WRITERS = st.sampled_from([*DEFAULT_RIGHTS, "stranger"])
+WRITES: st.SearchStrategy[tuple[str, str, Any]] = st.one_of(
+    st.tuples(
+        st.just("reasoning"),
+        st.just("intents"),
+        st.lists(
+            st.fixed_dictionaries({"type": _WORDS, "confidence": st.floats(0, 1)}), max_size=3
+        ),
+    ),
+    st.tuples(st.just("reasoning"), st.just("summary"), _WORDS),
+    st.tuples(
+        st.just("reasoning"),
+        st.just("confidence_scores"),
+        st.dictionaries(_WORDS, st.floats(0, 1), max_size=3),
+    ),
+    st.tuples(st.just("llm"), st.just("model"), _WORDS),
+    st.tuples(st.just("metadata"), st.sampled_from(["locale", "trace_id"]), st.just("en")),
+    st.tuples(
+        st.just("diagnostics"),
+        st.sampled_from(["errors", "warnings"]),
+        st.lists(st.fixed_dictionaries({"message": _WORDS}), max_size=2),
+    ),
+    st.just(("audit", "agent_runs", [])),
+)
+
+
+@st.composite
+def contexts(draw: st.DrawFn, begun: AgentContext | None = None) -> AgentContext:
+    """Draw a context into which the orchestrator wrote, after `begun`."""
+    context, validator = begun or AgentContext.new("s", "t"), ContextValidator.default()
+    for write in draw(st.lists(WRITES, max_size=5)):
+        with suppress(PolycontextError):
+            context = validator.safe_set(context, "orchestrator", *write)
+    return context

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.linearity import LinearityMap
-from polycontext.polynomial import ContextSession, PolyAgent, Those
+from polycontext.polynomial import ContextSession
 from polycontext.pressure import View
 from polycontext.window import ContextWindow, Store, Turn
 from polycontext.window.providers import WireFormat
@@ -145,28 +145,6 @@ def _(value: View) -> str:
         + ", ".join(f"{atom}: {fidelity.name}" for atom, fidelity in value.fidelities.items())
         + "}"
     )
-
-
-@_shown.register(PolyAgent)
-def _(value: PolyAgent[Any, Any, Any]) -> str:
-    if isinstance(value.positions, Those):
-        return "an agent of positions that are too many to list"
-    if len(value.positions) > _ITEMS:
-        return f"an agent of {len(value.positions)} positions"
-    steps = [
-        (s, a)
-        for s in sorted(value.positions, key=repr)
-        for a in sorted(value.directions(s), key=repr)
-    ]
-    moves = [f"{_shown(s)} {_shown(a)} -> {_step_result(value, s, a)}" for s, a in steps]
-    return f"an agent of positions {_shown(value.positions)} that takes {_render_list(moves)}"
-
-
-def _step_result(agent: PolyAgent[Any, Any, Any], position: Any, input: Any) -> str:
-    try:
-        return _shown(agent.transition(position, input))
-    except Exception as error:  # noqa: BLE001 - the agent may be broken
-        return type(error).__name__
 
 
 @_shown.register

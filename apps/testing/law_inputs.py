@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from polycontext.agents import AgentMachine, AgentMemory, Recollection, read_answer
+from polycontext.agent_context import ContextValidator, deserialize, diff, serialize
+from polycontext.agents import AgentMemory, Recollection, read_answer
 from polycontext.base import Law, UnknownNameError
 from polycontext.linearity import constraint_sentences, default_classifier
 from polycontext.nodes import ComponentRenderer
@@ -22,39 +23,42 @@ from polycontext.polynomial import (
     CONTEXT_OPERAD,
     ContextMachine,
     ContextSession,
-    coproduct,
-    parallel,
-    product,
     project,
-    sequential,
-    through,
 )
 from polycontext.polynomial.policies import Policy
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, View
+from polycontext.pressure.schedule import Schedule
 from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.tokens import calibrate
 
-from .agent_strategies import FORMS, MOMENTS, NODES, agent_sessions, answers_to
+from .agent_strategies import (
+    FORMS,
+    MOMENTS,
+    NODES,
+    WRITERS,
+    WRITES,
+    agent_sessions,
+    answers_to,
+    contexts,
+    registries,
+)
 from .hostile import KINDS, hostile_text
 from .law_strategies import (
     CHOICES,
-    COMBINATORS,
     IDS,
+    MACHINES,
     OPERATIONS,
     POLICIES,
     READINGS,
     RESOURCE_CLASSES,
-    AnyAgent,
-    agents,
-    composites,
+    TASKS,
+    WORKERS,
     ledgers,
-    lenses,
     machine_inputs,
     plans,
     projectors,
     sessions,
-    small_windows,
     stores,
     views_over,
     wire_turns,
@@ -145,7 +149,6 @@ def focused_anywhere(window: ContextWindow) -> st.SearchStrategy[ContextWindow]:
 
 _LIVED = lived_windows().flatmap(focused_anywhere)
 _ANY = windows() | windows(max_atoms=6) | _LIVED  # lived windows are slow to draw
-_SMALL = small_windows().flatmap(focused_anywhere)
 # Sizes that a few turns fill; otherwise a machine would hardly ever be PRESSURED.
 _EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(
     lambda size: ContextWindow(size, counter=FAST)
@@ -155,12 +158,10 @@ _EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(
 def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
     """Draw any window.
 
-    Compression gets a window with a history, an operation a small one, and a machine an empty one.
+    Compression gets a window with a history, and a machine an empty one.
     """
-    if "policy" in known:
+    if known.keys() & {"policy", "operad"}:
         return _EMPTY
-    if known.keys() & {"operation", "merge"}:
-        return _SMALL
     return _LIVED if known.keys() & {"projector", "planner"} else _ANY
 
 
@@ -253,11 +254,6 @@ def _of_a_window(
 # --- machines -------------------------------------------------------------
 
 
-def _agents(known: Known) -> st.SearchStrategy[AnyAgent]:
-    """Draw an agent; it may be a composite if the law takes no other agent or lens."""
-    return agents() if known.keys() & {"other_agent", "lens"} else composites()
-
-
 def _summarise(text: str) -> object:
     """Read `text` with the extractive summariser."""
     return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=FAST)
@@ -272,10 +268,13 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     # machines and operations, before the values they are applied to
     "machine": _one_of(ContextMachine),
     "policy": POLICIES,
-    "identity": _one_of(CONTEXT_OPERAD.identity()),
+    "operad": _one_of(CONTEXT_OPERAD),
+    "product_class other_machine_class third_machine_class": MACHINES,
     "operation": OPERATIONS,
     "operations": st.lists(OPERATIONS, min_size=1, max_size=5),
-    "merge": _one_of(CONTEXT_OPERAD.operation("merge")),
+    "tasks": TASKS,
+    "workers": st.lists(WORKERS, min_size=1, max_size=4),
+    "answerer": WORKERS,
     "project": _one_of(project),
     "projector planner": projectors(),
     # linearity
@@ -290,7 +289,6 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     # window
     "store": stores(),
     "window": _windows,
-    "other_window third_window": windows(max_atoms=4),
     "view other_view": _one_of(*READINGS),
     "position other_position": _positions,
     "positions": lambda known: st.lists(_positions(known), max_size=4),
@@ -312,19 +310,10 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "allowance": st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000),
     "turns": _conversations,
     # polynomial and nodes
-    "combine": COMBINATORS,
-    "parallel": _one_of(parallel),
-    "coproduct": _one_of(coproduct),
-    "product": _one_of(product),
-    "sequential": _one_of(sequential),
-    "through": _one_of(through),
-    "lens other_lens third_lens": lenses(),
-    "third_agent other_agent": agents(),
-    "agent": _agents,
     "choices": CHOICES,
     "inputs": machine_inputs(),
+    "schedule": _one_of(Schedule(120.0), Schedule(240.0, boundaries=["look"])),
     "machine_class": _one_of(ContextMachine),
-    "product_class": _one_of(ContextMachine, AgentMachine),
     "machine_policy": _one_of(Policy("assistant_turn", "user_turn")),
     "session": sessions(),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
@@ -338,10 +327,17 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "recollect": _one_of(_recollect),
     "node": NODES,
     "now": MOMENTS,
+    "registry": registries(),
     "build": _one_of(build_context),
     "form": FORMS,
     "answer": lambda known: answers_to(known["form"]),
     "read": _one_of(read_answer),
+    "context other_context": contexts(),
+    "compare": _one_of(diff),
+    "reload": _one_of(lambda context: deserialize(serialize(context))),
+    "validator": _one_of(ContextValidator.default()),
+    "writer": WRITERS,
+    "write": WRITES,
 }
 PARAMETERS: Final[Drawings] = MappingProxyType(
     {name: _as_drawing(each) for names, each in _DRAWINGS.items() for name in names.split()}

@@ -22,7 +22,7 @@ from polycontext.base import Law, LawViolation, laws_of
 from .display import shown
 from .law_inputs import NOTHING, Strategies, inputs_of
 
-ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes", "agents")
+ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes", "agents", "agent_context")
 """The packages that state laws, from the lowest to the highest."""
 
 EXAMPLES = 100
@@ -69,7 +69,7 @@ def all_laws(rooms: Sequence[str] = ROOMS) -> tuple[Law, ...]:
     """Return the laws of the given rooms, by default all, from the lowest room to the highest.
 
     >>> [law.name for law in all_laws(["linearity"])][0]
-    'promote_raises_or_refuses'
+    'classification_repeats'
     """
     return tuple(
         law

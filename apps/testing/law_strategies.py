@@ -1,34 +1,28 @@
-"""Hypothesis strategies for the subjects of laws, from ledgers and stores to sessions.
-
-Finite agents share a few positions, inputs and outputs. They can therefore be compared everywhere,
-and one agent's output is often another one's input.
-"""
+"""Hypothesis strategies for the subjects of laws, from ledgers and stores to sessions."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import evolve
 from hypothesis import strategies as st
+from statemachine import State
 
+from polycontext.agents import AgentMachine
 from polycontext.base import PolycontextError
 from polycontext.linearity import LinearityMap, ResourceClass, Tag
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     ContextInput,
+    ContextMachine,
     ContextPolicy,
     ContextSession,
     InputKind,
-    Lens,
     Operation,
-    PolyAgent,
-    coproduct,
-    parallel,
-    product,
-    sequential,
 )
+from polycontext.polynomial.machine import Region
 from polycontext.pressure import (
     AdaptiveThreshold,
     ContextProjector,
@@ -40,11 +34,10 @@ from polycontext.pressure import (
     View,
     plan_at,
 )
-from polycontext.window import ContextWindow, Role, Store, StoreComonad, ToolCall, Turn
+from polycontext.window import Role, Store, StoreComonad, ToolCall, Turn
 
 from .display import Named
 from .strategies import (
-    BUDGETS,
     CLASSES,
     FAST,
     PROSE,
@@ -53,7 +46,6 @@ from .strategies import (
     Head,
     Move,
     conversations,
-    filled,
     lived_windows,
     reaches,
     windows,
@@ -156,76 +148,64 @@ def plans(draw: st.DrawFn) -> Plan:
 
 # --- machines -------------------------------------------------------------
 
-NUMBERS = st.integers(0, 2)
-"""Positions, inputs and outputs of finite agents."""
+
+class Answering(Region):
+    """A region in which a question is answered once."""
+
+    asked = State("ASKED", value="ASKED", initial=True)
+    answered = State("ANSWERED", value="ANSWERED")
+    user_turn = asked.from_(asked, answered)
+    assistant_turn = asked.to(answered)
 
 
-AnyAgent = PolyAgent[Any, Any, Any]
-AnyLens = Lens[Any, Any, Any, Any]
+class Tidying(Region):
+    """A region in which the view is tidied before it is compressed."""
+
+    untidy = State("UNTIDY", value="UNTIDY", initial=True)
+    tidy = State("TIDY", value="TIDY")
+    sweep = untidy.to(tidy)
+    user_turn = untidy.from_(untidy, tidy)
+    compress = tidy.to(tidy)
 
 
-def agent_of(rows: Mapping[int, Mapping[int, tuple[int, int]]]) -> AnyAgent:
-    """Return the finite agent of a table of the next position and output by position and input."""
-    return PolyAgent(
-        frozenset(rows),
-        lambda position: frozenset(rows[position]),
-        lambda position, input: rows[position][input],
-    )
+class Polite(ContextMachine):
+    """A machine that answers each question once."""
+
+    regions: ClassVar[Mapping[str, Any]] = {"answering": Answering}
 
 
-@st.composite
-def agents(draw: st.DrawFn) -> AnyAgent:
-    """Draw a finite agent of one to three positions, some of them dead ends."""
-    size = draw(st.integers(1, 3))
-    steps = st.tuples(st.integers(0, size - 1), NUMBERS)
-    rows = {position: draw(st.dictionaries(NUMBERS, steps, max_size=3)) for position in range(size)}
-    return agent_of(rows)
+class Tidy(ContextMachine):
+    """A machine that is tidied before it is compressed."""
+
+    regions: ClassVar[Mapping[str, Any]] = {"tidying": Tidying}
 
 
-COMBINATORS = st.sampled_from([parallel, coproduct, product, sequential])
+MACHINES = st.sampled_from([ContextMachine, Polite, Tidy, AgentMachine])
 
 
-def composites() -> st.SearchStrategy[AnyAgent]:
-    """Draw a finite agent, or two combined."""
-    return agents() | st.builds(
-        lambda combine, first, second: combine(first, second), COMBINATORS, agents(), agents()
-    )
+def _answers(name: str, among: frozenset[Role]) -> Named:
+    """Return the worker that answers with what is said to it."""
 
+    def work(session: ContextSession) -> None:
+        said = (turn.text for turn in session.log() if turn.role in among)
+        session.add_assistant_turn(f"{name}: {' / '.join(said)}")
 
-def relabelling(labels: Mapping[Any, Any]) -> Named:
-    """Return the function that looks up a label; a value without one is returned unchanged."""
-    return Named(f"relabel {labels}", lambda value: labels.get(value, value))
-
-
-def lenses() -> st.SearchStrategy[AnyLens]:
-    """Draw a lens over numbers that relabels outputs, renames some inputs and excludes others."""
-    labels = st.dictionaries(NUMBERS, NUMBERS, max_size=3).map(relabelling)
-    return st.builds(
-        Lens, labels, labels, st.frozensets(NUMBERS, max_size=3) | st.just(frozenset(range(3)))
-    )
+    return Named(name, work)
 
 
 CHOICES = st.lists(st.integers(0, 8), max_size=8)
 """The direction that a run takes at each step, as an index."""
 
-OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
-    st.just(CONTEXT_OPERAD.identity()),
-    st.just(CONTEXT_OPERAD.operation("merge")),
-    st.sampled_from(
-        [Turn("user", "hello"), Turn("assistant", "hi"), Turn("user", "mine", resource_id="t2")]
-    ).map(lambda turn: CONTEXT_OPERAD.operation("append", turn)),
-    TARGETS.map(
-        lambda target: CONTEXT_OPERAD.operation("compress", target, ContextProjector(Head()))
-    ),
-    BUDGETS.map(lambda budget: CONTEXT_OPERAD.operation("empty", budget)),
+WORKERS = st.sampled_from("abc").map(lambda name: _answers(name, frozenset({Role.USER})))
+TASKS = st.dictionaries(
+    st.sampled_from(["hotel", "train", "museum"]),
+    st.sampled_from(["Look.", "Ask.", "Book."]),
+    min_size=1,
+    max_size=2,
 )
-
-
-def small_windows() -> st.SearchStrategy[ContextWindow]:
-    """Draw a window of a few turns, compressed at most once; its last calls may be open."""
-    made = st.builds(filled, conversations(max_atoms=4), st.sampled_from([200, 1_000]))
-    squeezed = made.map(lambda window: ContextProjector(Head()).compress(window, 0.1).window)
-    return made | made | squeezed
+OPERATIONS: st.SearchStrategy[Operation] = st.just(CONTEXT_OPERAD.identity) | st.builds(
+    CONTEXT_OPERAD.delegate, TASKS, WORKERS
+)
 
 
 POLICIES = st.builds(

@@ -74,6 +74,7 @@ class ScriptedModel:
             with the request.
         rules: Regular expressions with their replies. The first one that matches the request (of a
             message list, its last message) gives the reply, and the script does not advance.
+        usage: What each call reports as its usage. Replies are then messages.
 
     Raises:
         InvalidOptionError: on creation, if the script cannot be played.
@@ -91,6 +92,7 @@ class ScriptedModel:
 
     replies: tuple[Reply, ...] = field(default=(), converter=_scripted)
     rules: Mapping[str, Reply] = field(factory=dict, converter=_ruled, kw_only=True)
+    usage: Mapping[str, int] | None = field(default=None, kw_only=True)
     requests: list[Any] = field(init=False, factory=list)
     _script: Iterator[Reply] = field(init=False, repr=False, eq=False)
     _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
@@ -115,6 +117,9 @@ class ScriptedModel:
             raise reply
         # Outside the lock: a scripted function may call the model again.
         said = reply(request) if callable(reply) else reply
+        if self.usage is not None:
+            message = said if isinstance(said, Mapping) else {"role": "assistant", "content": said}
+            said = {"usage": self.usage, **message}
         return deepcopy(dict(said) if isinstance(said, Mapping) else said)
 
     async def acomplete(self, request: Any) -> Any:

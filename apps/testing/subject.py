@@ -16,14 +16,16 @@ from typing import Any, Final
 from attrs import field, frozen
 from hypothesis import strategies as st
 
+from polycontext.agent_context import AgentContext
+from polycontext.agents import AgentMachine, Form, Recollection
 from polycontext.base import InvalidDataError
-from polycontext.linearity import LinearityMap
-from polycontext.polynomial import ContextMachine, ContextSession, PolyAgent
+from polycontext.nodes import SessionIdRegistry
+from polycontext.polynomial import ContextMachine, ContextSession
 from polycontext.pressure import ContextProjector, Summariser
 from polycontext.window import ContextWindow, StoreComonad
 
+from .agent_strategies import agent_sessions, contexts
 from .law_inputs import Strategies, focused_anywhere
-from .law_strategies import ledgers
 from .strategies import Move, conversations
 
 
@@ -120,7 +122,8 @@ def _near(attribute: str, value: Any) -> str:
 
 def _made(value: Any, name: str) -> Any:
     """Return `value`, or the result of calling it if it is a class or takes no arguments."""
-    if not (inspect.isclass(value) or (inspect.isroutine(value) and _takes(value))):
+    is_maker = inspect.isclass(value) or (inspect.isroutine(value) and _takes(value))
+    if not is_maker or _is_form(value):
         return value
     try:
         return value()
@@ -130,6 +133,10 @@ def _made(value: Any, name: str) -> Any:
             f"cannot be made: {type(error).__name__}: {error}",
             "a class or factory without parameters, or an instance",
         ) from error
+
+
+def _is_form(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Form)
 
 
 def _takes(function: Callable[..., Any], *arguments: object) -> bool:
@@ -185,19 +192,40 @@ def _continued(window: ContextWindow) -> Strategies:
     return {"window": focused, "store": focused}
 
 
+def _lived(machine: AgentMachine) -> Strategies:
+    """Draw what an agent's machine has: its nodes, the forms of its answers, and sessions."""
+    kind, region = type(machine), machine.regions["node"]
+    sessions = agent_sessions(kind)
+    return {
+        "node": st.sampled_from([*region.nodes.values()]),
+        "form": st.sampled_from([*region.forms().values()]),
+        "agent_session": sessions,
+        "now": sessions.map(lambda session: Recollection(session).now),
+    }
+
+
 KINDS: Final = (
     Kind(
         "a machine (ContextMachine)",
         lambda value: isinstance(value, ContextMachine),
-        lambda value: {"machine": st.just(type(value))},
+        lambda value: dict.fromkeys(("machine", "product_class"), st.just(type(value))),
+    ),
+    Kind(
+        "an agent's machine (AgentMachine)", lambda value: isinstance(value, AgentMachine), _lived
+    ),
+    Kind("an answer of a node (Form)", _is_form, _fixed("form")),
+    Kind(
+        "a registry (SessionIdRegistry)",
+        lambda value: isinstance(value, SessionIdRegistry),
+        _fixed("registry"),
+    ),
+    Kind(
+        "a shared context (AgentContext)",
+        lambda value: isinstance(value, AgentContext),
+        lambda value: {"context": st.just(value) | contexts(value)},
     ),
     Kind("a store (StoreComonad)", lambda value: isinstance(value, StoreComonad), _refocused),
     Kind("a window (ContextWindow)", lambda value: isinstance(value, ContextWindow), _continued),
-    Kind(
-        "a ledger (LinearityMap)",
-        lambda value: isinstance(value, LinearityMap),
-        lambda value: {"ledger": st.just(value) | ledgers(value)},
-    ),
     Kind(
         "a counter (count(text))",
         lambda v: _has(v, "count", "text") and not isinstance(v, Sequence | StoreComonad),
@@ -220,6 +248,5 @@ KINDS: Final = (
         ),
         _fixed("projector"),
     ),
-    Kind("an agent (PolyAgent)", lambda value: isinstance(value, PolyAgent), _fixed("agent")),
 )
 """The kinds of objects that laws are about, in the order of the rooms."""

@@ -20,9 +20,9 @@ from benchmarks.conversation import RememberingCounter, turns
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import FixedThreshold
 from polycontext.pressure.schedule import BY_ITSELF
-from polycontext.testing.strict.prefix_cache import FLOOR, STEP, PrefixCache
 from polycontext.window import REQUEST_OVERHEAD, compact
 from polycontext.window.providers import Provider, get_format
+from tests.vendors.prefix_cache import FLOOR, STEP, PrefixCache
 
 HIGH, LOW = 0.95, 0.5
 LIMITS = {8_000: 0.90, 32_000: 0.97}

@@ -19,6 +19,7 @@ from benchmarks.retention import (
     growing,
     judge,
     logs,
+    needs,
     noted,
     outcomes,
     projecting,
@@ -213,6 +214,21 @@ class Run:
         self.console.print(report.verdicts(f"summaries judged, {self.asked.half}", figures))
         return figures
 
+    def needs(self) -> dict[str, Any]:
+        """Look for what the next step needs, beside the last messages only."""
+        found: dict[str, Any] = {}
+        cases = needs.readings(self.asked.data / needs.FOLDER)
+        for name in ("project", "plain tail"):
+            for label, share in self.shares:
+                told = needs.measure(METHODS[name], cases, share, tell=self.tell)
+                found |= {
+                    f"{name}, {label}, {kind}": {"share": tally.share, "of": tally.of}
+                    for kind, tally in told.items()
+                }
+        title = f"what the next step needs, {len(cases)} conversations"
+        self.console.print(report.shares(title, found))
+        return found
+
     def lines(self) -> dict[str, Any]:
         """Check for requested lines of long logs and tables."""
         found = logs.measure(self.asked.lines, tell=self.tell)
@@ -306,10 +322,11 @@ PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     "judge": (
         Run.judge,
         (
-            "summaries whose every pair, argument and sentence is looked up in its sources; cuts "
-            "without a mark"
+            "summaries: what has no source, cuts without a mark, joins across lines, what was "
+            "undone or done and is told as done or open, noise"
         ),
     ),
+    "needs": (Run.needs, "what the next step needs, by lists in the folder readings of --data"),
     "lines": (
         Run.lines,
         "lines that a question asks for, in logs and tables of 1,000 to 200,000 lines",

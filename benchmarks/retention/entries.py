@@ -15,16 +15,26 @@ from benchmarks.retention.recordings import Message
 from polycontext.pressure.gist import is_gist_text
 
 MARK = re.compile(
-    r"\[?…(?: ?\(?[\d,]+ (?:more )?"
+    r"\[… [^\]\n]{1,80}\]|\[?…(?: ?\(?[\d,]+ (?:more )?"
     r"(?:lines?|rows?|items?|records?|entries|characters|letters|tokens)"
     r"(?: [a-z]+){0,3}\)?)?(?: ?…)?\]?"
 )
 """A mark of an omission: an ellipsis, optionally with a count."""
+TIMES = re.compile(r" \((?:×\d+|\d+×)\)")
+"""How often a line or a call occurs."""
 WAS = re.compile(r" ?\((?:was|were|before:?|formerly) ([^()]*)\)")
 """A note of the previous value."""
 HEADER = re.compile(r"((?:[^\s:,\"{}\[\]]|:(?=\S))+(?: (?:[^\s:,\"{}\[\]]|:(?=\S))+){0,7}): ?")
-SPEAKER = re.compile(r"(?:system|user|assistant|tool|earlier)(?: [^:\n]{1,64})?: ")
-CALLED = re.compile(r"([\w.-]{1,64})(?=\(| -> |$)")
+SPEAKER = re.compile(
+    r"(?:\[[^\]\n]{3,40}\] )?(?:system|user|assistant|tool|earlier)(?: [^:\n]{1,64})?: "
+)
+"""Who says a line, optionally with the date in brackets before it."""
+TOLD = re.compile(
+    r"`|(?:failed to edit|wrote|edited|removed|put back|committed|undone[^:\n]*"
+    r"|\d+ (?:undone )?commits|thought|read|from|output)\b:? ?"
+)
+"""The beginning of an entry that tells what was done or read in words of its own."""
+CALLED = re.compile(r"([\w.-]{1,64})(?=\(| ->|$)")
 
 _ENTRY = re.compile(r"\n(?=\S)")
 _ID_KEY = re.compile(r"(?:.*[_-])?(?:id|number|no|code|uuid|sku|key)|.*[a-z]Id", re.IGNORECASE)
@@ -363,13 +373,14 @@ def gist_entry(text: str, tools: Iterable[str]) -> Entry:
     >>> entry.name, entry.arguments, entry.said
     ('look', '{"id": "R1", …}', 'R1: price 9')
     """
+    text = TIMES.sub("", text)
     called = CALLED.match(text)
     if called and called[1] in tools:
         rest = text[called.end() :]
-        opened, arrow, said = rest.partition(") -> ") if rest.startswith("(") else ("", "", rest)
+        opened, arrow, said = rest.partition(") ->") if rest.startswith("(") else ("", "", rest)
         if rest.startswith("(") and not arrow:
             opened = rest.rstrip().removesuffix(") …").removesuffix(")")
-        return Entry(text, called[1], opened[1:], said.removeprefix(" -> "), is_gist=True)
+        return Entry(text, called[1], opened[1:], said.removeprefix(" ->").strip(), is_gist=True)
     spoken = SPEAKER.match(text)
     return Entry(text, said=text[spoken.end() :] if spoken else text, is_gist=True)
 

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from benchmarks.retention.bound import Sources, sources_of
 from benchmarks.retention.entries import (
     HEADER,
     MARK,
+    TIMES,
+    TOLD,
     WAS,
     Entry,
     Pair,
@@ -30,21 +32,45 @@ from benchmarks.retention.entries import (
     spelled,
 )
 from benchmarks.retention.methods import Asked, projected
+from benchmarks.retention.misleading import (
+    Line,
+    is_stale,
+    joins,
+    lines_of,
+    noise_of,
+    open_items,
+    undone,
+)
 from benchmarks.retention.projecting import calls_of
-from benchmarks.retention.recall import flat
-from benchmarks.retention.recordings import Conversation, Message
+from benchmarks.retention.recall import flat, whole_text
+from benchmarks.retention.recordings import Conversation, Message, counter
 from polycontext.polynomial import ContextOverflowError
 
-FAULTS = ("unresolved", "prose cut", "calls cut", "records cut")
+FAULTS = (
+    "unresolved",
+    "prose cut",
+    "calls cut",
+    "records cut",
+    "joined",
+    "undone",
+    "stale",
+)
 EXAMPLES = 200
 
 _HEADING = re.compile(r"[A-Z][\w' ]{2,40}:")
+_ENDED = "No longer in force:"
+"""The heading above rules that ended, each with a dash before it."""
 _NOTICE = re.compile(r"(?:[\w ]{1,40}: )?\[[^\]\n]{8,200}\]")
 """A line in brackets that states an omission."""
 _SENTENCE_END = re.compile(r"[.!?。！？]['\")\]*_`}’”]*\s*$")
-_LEAD = re.compile(r"(?:^|\n)[\s>#*•-]*(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_`\"'(]*$")
+_LEAD = re.compile(r"(?:^|\n)[\s>#*•-]*(?:[A-Z]+: )?(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_`\"'(]*$")
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n")
 _WORD = re.compile(r"[^\s\"'{}\[\],:…()=]+")
+_OWN_WORDS = re.compile(
+    r"(?:a file|\d+ (?:edits|files|commits)|exit \d+|sed|ok|no output|(?:the )?last"
+    r"|the edits before are undone|\(?[\d,]+ lines?\)?)\W*"
+)
+_JOINT = re.compile(r"; |: |, | -> ?|:$|<<\S+|^[+-] |^\s*sed |`? \([\d,]+ lines?\)", re.MULTILINE)
 _COUNT = re.compile(r"\(?([\d,]+)(?: \w+){0,2}\)?")
 
 
@@ -62,6 +88,14 @@ def text_of(said: str) -> Text:
     return Text(
         joined.replace("\n", " "),
         frozenset(place for place, letter in enumerate(joined) if letter == "\n"),
+    )
+
+
+def spelled_out(arguments: Mapping[str, Any]) -> str:
+    """Return the values of a call's arguments as text."""
+    return "\n".join(
+        each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
+        for each in arguments.values()
     )
 
 
@@ -124,7 +158,9 @@ class Judge:
     texts: tuple[Text, ...]
     things: Mapping[str, Sequence[Thing]]
     calls: Mapping[str, Sequence[str]]
+    lines: Sequence[Line]
     verdict: Verdict
+    names: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, messages: Sequence[Message], verdict: Verdict) -> "Judge":
@@ -147,29 +183,76 @@ class Judge:
             for text in (content_of(message), _unnamed(message))
             if text
         )
-        return cls(sources_of(messages), tuple(map(text_of, said)), things, calls, verdict)
+        arguments = (parsed(each) for made in calls.values() for each in made)
+        texts = (
+            *map(text_of, said),
+            *(text_of(spelled_out(each)) for each in arguments if isinstance(each, dict)),
+        )
+        names = frozenset(str(message["name"]) for message in messages if message.get("name"))
+        return cls(sources_of(messages), texts, things, calls, lines_of(messages), verdict, names)
 
     def body(self, body: str) -> None:
         """Judge a summary."""
         self.verdict.said["summaries"] += 1
+        heading = ""
         for entry in gist_entries(body, self.calls):
             if _HEADING.fullmatch(entry.text):
+                heading = entry.text
                 continue
             self.verdict.said["entries"] += 1
+            told = TOLD.match(entry.text)
+            for text, crosses in () if told else joins(entry.said, self.lines):
+                self.verdict.said["joins"] += 1
+                if crosses:
+                    self.verdict.add("joined", text)
             if _NOTICE.fullmatch(entry.text) and not any(
                 flat(entry.text) in text.flat for text in self.texts
             ):
                 self.verdict.said["notices"] += 1
             elif entry.name:
                 self._call(entry)
-                if entry.said:
-                    self._result(entry)
-            elif not self._prose(entry.said):
-                self._result(entry)
+                if entry.said not in ("", "ok", "failed"):
+                    # What a call did is told by what changed.
+                    mark = ", […]" if heading == "Done:" and self._noted(entry.said) else ""
+                    self._result(evolve(entry, said=entry.said.replace("\n", f"{mark}\n") + mark))
+            elif told:
+                self._told(entry.text)
+            else:
+                self._said(entry, "- " if heading == _ENDED else "")
+
+    def _said(self, entry: Entry, sign: str) -> None:
+        """Judge an entry that is prose or a result; `sign` may begin it."""
+        for said in self._turns(entry.said.removeprefix(sign)):
+            if not self._prose(said):
+                self._result(evolve(entry, said=said))
+
+    def _turns(self, said: str) -> Iterator[str]:
+        """Split a text where a line begins with a speaker's name."""
+        first, *rest = said.split("\n")
+        turns = [first]
+        for line in rest:
+            if self._without_name(line.strip()) == line.strip():
+                turns[-1] += f"\n{line}"
+            else:
+                turns.append(line.strip())
+        yield from turns
+
+    def _told(self, text: str) -> None:
+        """Judge an entry with words of its own: everything else in it is in a source."""
+        for line in TOLD.sub("", text, count=1).split("\n"):
+            parts = (part for run in MARK.split(TIMES.sub("", line)) for part in _JOINT.split(run))
+            for part in filter(None, (flat(each.strip(" `+-")) for each in parts)):
+                self.verdict.said["sentences"] += 1
+                if not (
+                    _OWN_WORDS.fullmatch(part) or any(part in each.flat for each in self.texts)
+                ):
+                    self.verdict.add("unresolved", f"{part!r} of {line}")
 
     def _call(self, entry: Entry) -> None:
         """Judge a call: one recorded call has all its arguments, and any omission is marked."""
         self.verdict.said["calls"] += 1
+        if not entry.text.startswith(f"{entry.name}("):  # its record names what it asked for
+            return
         made = [parsed(each) or {} for each in self.calls[entry.name]]
         shown = parsed(entry.arguments or "{}")
         if shown in made or flat(entry.arguments) in map(flat, self.calls[entry.name]):
@@ -289,7 +372,9 @@ class Judge:
         """
         text = flat(said)
         runs = [
-            run if any(run in source.flat for source in self.texts) else WAS.sub("", run)
+            run
+            if any(run in source.flat for source in self.texts)
+            else self._without_name(WAS.sub("", run))
             for run in map(str.strip, MARK.split(text))
         ]
         places = [
@@ -303,7 +388,9 @@ class Judge:
         is_cut = False
         for number, (run, found) in enumerate(zip(runs, places, strict=True)):
             self.verdict.said["sentences"] += len(_SENTENCES.split(run)) if run else 0
-            if run and not found:
+            if run and not found and self._are_lines(run, said):
+                is_cut = True
+            elif run and not found:
                 self.verdict.add("unresolved", run)
             elif run:
                 is_cut |= not any(
@@ -315,6 +402,23 @@ class Judge:
         if WAS.search(text) and not self._was(text):
             self.verdict.add("unresolved", text)
         return True
+
+    def _without_name(self, run: str) -> str:
+        """Return a run without the name before it, if that name is a speaker's."""
+        name, sign, said = run.partition(": ")
+        is_name = name in self.names or any(
+            text.flat.startswith(f"{name}: ") for text in self.texts
+        )
+        return said if sign and is_name else run
+
+    def _are_lines(self, run: str, said: str) -> bool:
+        """Return whether a run consists of lines of a text that each are in a source."""
+        told = [
+            line for line in map(flat, MARK.sub("\n", said).split("\n")) if line and line in run
+        ]
+        return len(told) > 1 and all(
+            any(line.rstrip(":") in text.flat for text in self.texts) for line in told
+        )
 
     def _noted(self, said: str) -> bool:
         """Return whether a text reads as notes: a known key starts one of its segments."""
@@ -443,6 +547,16 @@ def judge_view(view: Sequence[Message], messages: Sequence[Message], verdict: Ve
         one = Judge.of(messages, verdict)
         for body in bodies:
             one.body(body)
+            verdict.said["tokens"] += counter().count(body)
+            verdict.said["tokens of noise"] += sum(map(counter().count, noise_of(body, messages)))
+            for item in open_items(body):
+                verdict.said["open items"] += 1
+                if is_stale(item, messages):
+                    verdict.add("stale", item)
+        for edit in undone(messages):
+            verdict.said["undone edits"] += 1
+            if told := edit.stands_in("\n".join(bodies), whole_text(view)):
+                verdict.add("undone", told)
     return len(bodies)
 
 

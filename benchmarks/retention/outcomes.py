@@ -2,7 +2,8 @@
 
 A call counts as changing if its name has a verb such as *book* or *cancel*. Its outcome is what its
 result says that neither its arguments nor an earlier message says: an identifier, a changed value,
-an error. It is told if the line of the call in the summary says some of it. Results that the view
+an error. It is told if the line of the call in the summary says some of it; a line such as "wrote
+notes.md" is the line of the call whose first argument it has. Results that the view
 holds in full are not counted.
 """
 
@@ -13,6 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
+from benchmarks.retention.entries import TOLD
 from benchmarks.retention.methods import Asked, projected
 from benchmarks.retention.noted import Noted, Tell, closed, hosted, with_put, words_of, written
 from benchmarks.retention.recall import whole_text
@@ -34,6 +36,7 @@ PLACE = 0.4
 
 READS = frozenset({"get", "find", "list", "search", "read", "look", "show", "fetch"})
 """Verbs that begin the names of calls that change nothing, whatever follows."""
+_READ = re.compile(r"(?:read|from|thought|output)\b")
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _SHORT = 30
 _BEGINNING = 6
@@ -50,6 +53,18 @@ class Change:
     argument: str
     place: int
     told: tuple[str, ...]
+
+    def has(self, line: str) -> bool:
+        """Return whether a line of a summary is the line of the call.
+
+        >>> change = Change("c", "files", "write_file", "notes.md", 4, ("2 lines",))
+        >>> [*map(change.has, ("write_file(notes.md) -> ok", "wrote notes.md", "read: notes.md"))]
+        [True, True, False]
+        """
+        return words_of(self.argument) in words_of(line) and (
+            line.startswith(f"{self.name}(")
+            or bool(self.argument and TOLD.match(line) and not _READ.match(line))
+        )
 
 
 def is_change(name: str) -> bool:
@@ -147,11 +162,7 @@ def _look(
     for change in changes:
         if messages[change.place]["tool_call_id"] in held:
             continue
-        of_call = [
-            line
-            for line in lines
-            if line.startswith(f"{change.name}(") and words_of(change.argument) in words_of(line)
-        ]
+        of_call = [line for line in lines if change.has(line)]
         item = {"id": change.id, "kind": change.kind}
         noted.add(f"{name}, call shown", item, bool(of_call))
         noted.add(

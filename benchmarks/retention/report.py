@@ -255,22 +255,17 @@ def shares(title: str, figures: Mapping[str, Data]) -> Table:
 
 def verdicts(title: str, figures: Mapping[str, Data]) -> Table:
     """Return the table of judgements by set, with counts, faults and an example of each fault."""
-    said = (
-        "summaries",
-        "entries",
-        "prose lines",
-        "sentences",
-        "calls",
-        "arguments",
-        "records",
-        "pairs",
-    )
-    made = _table(title, ["set"], [*said, *FAULTS])
+    said = ("summaries", "entries", "calls", "pairs", "joins", "undone edits", "open items")
+    made = _table(title, ["set"], [*said, *FAULTS, "noise"])
     for name, data in figures.items():
+        counts = data["said"]
         made.add_row(
             name,
-            *(str(data["said"].get(each, 0)) for each in said),
+            *(str(counts.get(each, 0)) for each in said),
             *(str(data["faults"][each]) for each in FAULTS),
+            _percent(
+                counts["tokens of noise"] / counts["tokens"] if counts.get("tokens") else None
+            ),
         )
     examples = (
         f"{name}, {fault}: {data['examples'][fault][0]!r}"

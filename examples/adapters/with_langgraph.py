@@ -1,4 +1,4 @@
-"""Run an agent's four nodes as nodes of LangGraph, which routes by the machine's state.
+"""Run an agent's four nodes as nodes of LangGraph, which routes by the machine's region of nodes.
 
 Prints::
 
@@ -7,7 +7,7 @@ Prints::
     act -> ACTING
     act -> ACTING
     act -> REPLYING
-    reply -> ACCUMULATING
+    reply -> READY
     Tomato soup, in 20 minutes.
 """
 
@@ -53,7 +53,7 @@ def node(agent: Agent, name: str) -> Any:
 
     def run(_: Exchange) -> dict[str, str]:
         agent.step()
-        print(f"{name} -> {agent.session.state}")
+        print(f"{name} -> {agent.session.regions['node']}")
         return {"reply": agent.session.log()[-1].text}
 
     return run
@@ -67,7 +67,7 @@ def graph(agent: Agent) -> Any:
         return {}
 
     def where(_: Exchange) -> str:
-        return NODES.get(agent.session.state, END)
+        return NODES.get(agent.session.regions["node"], END)
 
     built = StateGraph(Exchange)
     built.add_node("hear", hear)

@@ -1,4 +1,4 @@
-"""Rule-based classification of turns: the default classifier and the phrases it matches."""
+"""Classification of turns: the default classifier, and the rules of the user that it finds."""
 
 import lazy_loader
 

@@ -13,7 +13,7 @@ which are replaced by a later call.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 from typing import Any, Protocol
@@ -23,8 +23,8 @@ from attrs import frozen
 from polycontext.base import require
 
 from ..resource_class import ResourceClass
-from .constraints import ConstraintRule, default_rule
-from .phrases import own_lists
+from .constraints import states_mostly
+from .vocabulary import own_lists
 
 
 class Classifier(Protocol):
@@ -59,26 +59,6 @@ def default_classifier(role: str, content: str, metadata: Mapping[str, Any]) -> 
     >>> default_classifier("user", "thanks!", {}).name
     'DROPPABLE'
     """
-    return _class(default_rule, role, content, metadata)
-
-
-@frozen
-class ClassifierByConstraints:
-    """The default classifier with your own rule for what states a constraint.
-
-    See docs/linearity.md, "A language of your own".
-    """
-
-    rule: ConstraintRule
-
-    def __call__(self, role: str, content: str, metadata: Mapping[str, Any], /) -> ResourceClass:
-        """Return the class of the turn."""
-        return _class(lambda: self.rule, role, content, metadata)
-
-
-def _class(
-    rule: Callable[[], ConstraintRule], role: str, content: str, metadata: Mapping[str, Any]
-) -> ResourceClass:
     if metadata.get("gist") is True:
         return ResourceClass.REQUIRED
     if role == "system" or (role == "user" and metadata.get("first_user") is True):
@@ -86,7 +66,7 @@ def _class(
     if _says_nothing(role, content, metadata):
         has_parts = metadata.get("has_parts") is True
         return ResourceClass.REQUIRED if has_parts else ResourceClass.DROPPABLE
-    if role == "user" and _share_lasts(metadata) and rule().states_mostly(content):
+    if role == "user" and _share_lasts(metadata) and states_mostly(content):
         return ResourceClass.PRESERVED
     return ResourceClass.REQUIRED
 

@@ -5,28 +5,38 @@ a false match.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache, lru_cache
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from .model import ALONE, FIRST, Model, own_model
-from .phrases import joined, own_lists, read_table
+from .model import ALONE, FIRST, HEARD, STEP, STORY, own_model
 from .prose import is_bullet, one_line, sentence_spans, unbulleted, unquoted, wording_of
+from .vocabulary import own_lists
 
 LONGEST = 400
 """The longest sentence, in characters, that can state a rule."""
 SHORT = 280
 """The longest turn, in characters, that is preserved as a whole."""
-REMEMBERED, REMEMBERED_CHARS = 8_192, 1_000
-"""The number of texts, and the length of each, that the cache of `_find` holds at most. A turn is
-looked up when it arrives and again for its gist."""
-
+REMEMBERED, REMEMBERED_CHARS = 4_096, 1_000
+"""How many texts, of which length, and how many sentences are remembered. A turn is looked up when
+it arrives and again, sentence by sentence, for its gist."""
+MOST_OF_PLACE = 40
+"""The most that what stands before adds to a score, so that it is read for few sentences."""
 _AROUND = " *_.…:"
 """What may stand around a sentence that is only a scope."""
-_SPEAKER = re.compile(r"\A(?:[A-Z][\w.]* ){1,2}[A-Z]\w*: ")
-"""A speaker's name before a statement, as in the minutes of a meeting."""
+SPEAKER = re.compile(
+    r"\A(?:[A-Z][\w.]* ){1,2}(?!Rules?:|Guidelines?:|Instructions?:|Policy:)[A-Z]\w*: "
+)
+"""A speaker's name before a statement, as in the minutes of a meeting, and no heading."""
+
+PASTED_SENTENCES, CLEAR = 40, 28
+"""From how many sentences on a text is likely to be pasted, by a host or from a document, and the
+least score by itself that a rule has there: only what is clearly one counts."""
+STORY_SENTENCES, NARRATED = 4, 0.75
+"""The fewest sentences of a story, and how many words such as "I" and "my" each has on average."""
+_STEP = re.compile(r"\d+[.)] ")
 
 
 class RuleKind(Enum):
@@ -62,168 +72,7 @@ def find_rules(content: str) -> tuple[FoundRule, ...]:
     >>> [rule.text for rule in find_rules("Hi! Never push. How are you?")]
     ['Never push.']
     """
-    return default_rule().rules(content)
-
-
-@frozen
-class ConstraintRule:
-    """Finds sentences that state a standing instruction, by a `model`."""
-
-    model: Model
-
-    def rules(self, content: str) -> tuple[FoundRule, ...]:
-        """Return the rules that `content` states, see `find_rules`."""
-        find = _find_cached if len(content) <= REMEMBERED_CHARS else _find_long
-        return find(self, content)
-
-    def sentences(self, content: str) -> tuple[str, ...]:
-        """Return the sentences of these rules, each on one line."""
-        return tuple(one_line(rule.text) for rule in self.rules(content))
-
-    def states(self, content: str) -> bool:
-        """Return whether `content` has a sentence that states a rule."""
-        return bool(self.rules(content))
-
-    def states_mostly(self, content: str) -> bool:
-        """Return whether `content` is short and instructions make up at least half of it.
-
-        Preferences do not count.
-        """
-        length = len(content.strip())
-        if length > SHORT:
-            return False
-        rules = [rule for rule in self.rules(content) if rule.kind is RuleKind.INSTRUCTION]
-        return 2 * sum(len(one_line(rule.text)) for rule in rules) >= max(1, length)
-
-    def with_tables(self, *texts: str) -> "ConstraintRule":
-        r"""Return a rule that also knows the phrases of the tables in `texts`.
-
-        See docs/linearity.md, "A language of your own".
-
-        Raises:
-            InvalidOptionError: a text is not a valid table; the field says which line or list.
-
-        >>> rule = default_rule().with_tables("rule: vanaf nu; nooit")
-        >>> rule.states("Vanaf nu alles in het Nederlands.")
-        True
-        """
-        added = joined([self.model.added, *map(read_table, texts)])
-        return ConstraintRule(evolve(self.model, added=added))
-
-
-def _find(rule: ConstraintRule, content: str) -> tuple[FoundRule, ...]:
-    found: dict[str, FoundRule] = {}
-    repeated: dict[str, FoundRule] = {}
-    for each in _stated(rule, content):
-        repeated.setdefault(each.text, each)
-    for each in repeated.values():
-        found.setdefault(wording_of(each.text), each)
-    return tuple(found.values())
-
-
-_find_cached = lru_cache(REMEMBERED)(_find)
-_find_long = lru_cache(8)(_find)  # A long message is read by the session and by each node.
-
-
-def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
-    heading, lead = "", None
-    known: dict[tuple[str, int], tuple[RuleKind | None, str]] = {}
-    # Minutes report what people said to each other; a mere order in them is not for the assistant.
-    heard = _SPEAKER.match(content) is not None
-    for span, place in _placed(rule.model, content):
-        # A scope may end with a full stop: "For the rest of this session. Always ...".
-        led = span if lead is None else (lead, span[1])
-        lead = None
-        # A line that states an instruction may follow a line that has no full stop.
-        for start, last in dict.fromkeys((led, span, *_line_spans(content, *span))):
-            text = content[start:last]
-            sentence = one_line(text)
-            if (sentence, place) not in known:
-                known[sentence, place] = _judged(rule, sentence, place, heard=heard)
-            kind, scope = known[sentence, place]
-            if heading and is_bullet(sentence):
-                kind, scope = kind or RuleKind.INSTRUCTION, heading
-            else:
-                announces = kind and sentence.rstrip("*_ ").endswith((":", "："))
-                heading = sentence if announces else ""
-            leads = scope == sentence.strip(_AROUND) and (
-                kind is None or content[last : last + 3].lstrip()[:1].islower()
-            )
-            if kind and not leads:
-                yield FoundRule(text, start, last, kind, scope)
-                break
-            if leads:
-                lead = start
-
-
-def _placed(model: Model, content: str) -> Iterator[tuple[tuple[int, int], int]]:
-    """Yield where each sentence stands, and what its place in the text adds to its score.
-
-    The first sentence tells what the text is about, and the one before what it has come to.
-    """
-    spans = [*sentence_spans(content)]
-    place = model.place(FIRST if len(spans) > 1 else ALONE)
-    first: int | None = None
-    known: dict[str, int] = {}
-    for span in spans:
-        yield span, place
-        if len(spans) > 1:
-            text = content[span[0] : min(span[1], span[0] + LONGEST)]
-            if text not in known:
-                known[text] = model.weigh(unquoted(unbulleted(one_line(text)))).before
-            first = known[text] if first is None else first
-            place = first + known[text]
-
-
-def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where the lines of a sentence begin and end, if it has several."""
-    lines = content[start:end].splitlines(keepends=True)
-    for line in lines if len(lines) > 1 else ():
-        body = line.strip()
-        first = start + len(line) - len(line.lstrip())
-        yield first, first + len(body)
-        start += len(line)
-
-
-@cache
-def _scope() -> re.Pattern[str]:
-    begins = "|".join(own_lists("scopes")["scope"])
-    return re.compile(rf"\b(?:{begins})\b[^,;:.]*", re.IGNORECASE)
-
-
-def _scope_of(sentence: str) -> str:
-    clause = _scope().search(unbulleted(sentence))
-    return clause[0].strip(" *_") if clause else ""
-
-
-def _judged(
-    rule: ConstraintRule, sentence: str, place: int, *, heard: bool
-) -> tuple[RuleKind | None, str]:
-    """Return the kind and the scope of a rule; another sentence has a scope if it is only one."""
-    kind, scope = _kind(rule, sentence, place, heard=heard), _scope_of(sentence)
-    return kind, scope if kind or scope == sentence.strip(_AROUND) else ""
-
-
-def _kind(rule: ConstraintRule, sentence: str, place: int, *, heard: bool) -> RuleKind | None:
-    if len(sentence) > LONGEST:
-        return None
-    said = unquoted(unbulleted(sentence))
-    # A heading such as "House Rules: ..." looks like a speaker, too.
-    speaker = _SPEAKER.match(said)
-    for each in (said, said[speaker.end() :]) if speaker else (said,):
-        kinds = rule.model.kinds_of(each, place)
-        if "rule" in kinds or (kinds and not heard):
-            return RuleKind.PREFERENCE if "note" in kinds else RuleKind.INSTRUCTION
-    return None
-
-
-@cache
-def default_rule() -> ConstraintRule:
-    """Return the rule for English and seven other languages (docs/linearity.md).
-
-    Its model and tables are read on the first call.
-    """
-    return ConstraintRule(own_model())
+    return (_find_cached if len(content) <= REMEMBERED_CHARS else _find_long)(content)
 
 
 def states_constraint(content: str) -> bool:
@@ -242,7 +91,19 @@ def states_constraint(content: str) -> bool:
     >>> states_constraint("Never mind, it works.")
     False
     """
-    return default_rule().states(content)
+    return bool(find_rules(content))
+
+
+def states_mostly(content: str) -> bool:
+    """Return whether `content` is short and instructions make up at least half of it.
+
+    Preferences do not count.
+    """
+    length = len(content.strip())
+    if length > SHORT:
+        return False
+    rules = [rule for rule in find_rules(content) if rule.kind is RuleKind.INSTRUCTION]
+    return 2 * sum(len(one_line(rule.text)) for rule in rules) >= max(1, length)
 
 
 def constraint_sentences(content: str) -> tuple[str, ...]:
@@ -253,4 +114,129 @@ def constraint_sentences(content: str) -> tuple[str, ...]:
     >>> constraint_sentences("Hi! You must not delete files. How are you? Never push.")
     ('You must not delete files.', 'Never push.')
     """
-    return default_rule().sentences(content)
+    return tuple(one_line(rule.text) for rule in find_rules(content))
+
+
+def wording(sentence: str) -> str:
+    """Return what the model reads of a sentence: no quotation, list marker or name of a speaker."""
+    return SPEAKER.sub("", unquoted(unbulleted(sentence)))
+
+
+def _find(content: str) -> tuple[FoundRule, ...]:
+    found: dict[str, FoundRule] = {}
+    for each in _stated(content):
+        found.setdefault(wording_of(each.text), each)
+    return tuple(found.values())
+
+
+_find_cached = lru_cache(REMEMBERED)(_find)
+_find_long = lru_cache(8)(_find)  # A long message is read by the session and by each node.
+
+
+def _stated(content: str) -> Iterator[FoundRule]:
+    heading, lead = "", None
+    spans = [*sentence_spans(content)]
+    for number, span in enumerate(spans):
+        # A scope may end with a full stop: "For the rest of this session. Always ...".
+        led = span if lead is None else (lead, span[1])
+        lead = None
+        # A line that states an instruction may follow a line that has no full stop.
+        for start, last in dict.fromkeys((led, span, *_line_spans(content, *span))):
+            text = content[start:last]
+            sentence = one_line(text)
+            is_long = len(sentence) > LONGEST
+            score, leads = (-MOST_OF_PLACE, False) if is_long else _read(sentence)
+            if len(spans) >= PASTED_SENTENCES and score < CLEAR:
+                score = -MOST_OF_PLACE
+            is_rule = score > -MOST_OF_PLACE and (
+                score + _place(content, spans, number, sentence) > 0
+            )
+            kind = _kind(sentence) if is_rule else None
+            scope = _clause(_scope().search(unbulleted(sentence))) if kind else ""
+            if heading and is_bullet(sentence):
+                kind, scope = kind or RuleKind.INSTRUCTION, heading
+            else:
+                announces = kind and sentence.rstrip("*_ ").endswith((":", "："))
+                heading = sentence if announces else ""
+            if kind and not (leads and content[last : last + 3].lstrip()[:1].islower()):
+                yield FoundRule(text, start, last, kind, scope)
+                break
+            if leads:
+                lead = start
+
+
+def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where the lines of a sentence begin and end, if it has several."""
+    lines = content[start:end].splitlines(keepends=True)
+    for line in lines if len(lines) > 1 else ():
+        body = line.strip()
+        first = start + len(line) - len(line.lstrip())
+        yield first, first + len(body)
+        start += len(line)
+
+
+@cache
+def _words(name: str, then: str = "") -> re.Pattern[str]:
+    words = "|".join(own_lists("scopes")[name])
+    return re.compile(rf"\b(?:{words})\b{then}", re.IGNORECASE)
+
+
+def _scope() -> re.Pattern[str]:
+    return _words("scope", "[^,;:.]*")
+
+
+def _clause(scope: re.Match[str] | None) -> str:
+    return scope[0].strip(" *_") if scope else ""
+
+
+@lru_cache(REMEMBERED)
+def _read(sentence: str) -> tuple[int, bool]:
+    """Return the score of a sentence by itself, and whether it is only a scope."""
+    is_scope = _clause(_scope().match(unbulleted(sentence))) == sentence.strip(_AROUND)
+    return own_model().weigh(wording(sentence)), is_scope
+
+
+@lru_cache(8)
+def turn_features(content: str, sentence_count: int) -> tuple[str, ...]:
+    """Return the features that a text gives to each of its sentences.
+
+    Minutes report what people said to each other, and a story what somebody does; neither is for
+    the assistant.
+    """
+    is_story = (
+        sentence_count >= STORY_SENTENCES
+        and len(_words("narrator").findall(content)) >= sentence_count * NARRATED
+        and not _words("address").search(content)
+    )
+    is_heard = SPEAKER.match(content) is not None
+    return tuple(name for name, is_so in ((HEARD, is_heard), (STORY, is_story)) if is_so)
+
+
+def step_features(sentence: str) -> list[str]:
+    """Return the feature of an item of a numbered list, if the sentence is one."""
+    return [STEP] if _STEP.match(sentence) else []
+
+
+def _place(content: str, spans: Sequence[tuple[int, int]], number: int, sentence: str) -> int:
+    """Return what the place of a sentence in its text adds to its score.
+
+    The first sentence tells what the text is about, and the one before what it has come to.
+    """
+    names = [*turn_features(content, len(spans)), *step_features(sentence)]
+    own = sum(map(own_model().place, names))
+    if not number:
+        return own + own_model().place(FIRST if len(spans) > 1 else ALONE)
+    before = (
+        content[start : min(end, start + LONGEST)] for start, end in (spans[0], spans[number - 1])
+    )
+    return own + min(sum(_before(one_line(text)) for text in before), MOST_OF_PLACE)
+
+
+@lru_cache(REMEMBERED)
+def _before(sentence: str) -> int:
+    return own_model().weigh_before(wording(sentence))
+
+
+def _kind(sentence: str) -> RuleKind:
+    prefers = own_model().prefers(wording(sentence))
+    return RuleKind.PREFERENCE if prefers else RuleKind.INSTRUCTION

@@ -1,7 +1,7 @@
 """A linear classifier that scores whether a sentence states a lasting instruction.
 
-The score is a sum of weights of features: sequences of up to three words, and of up to five shapes,
-and the first and last words. A frequent word is its own shape, a verb where an order begins is
+The score is a sum of weights of features: sequences of up to three words or shapes, and the first
+and last words. A frequent word is its own shape, a verb where an order begins is
 ``V``, and another word is its ending ("~s"), so that a sentence of unknown words still has
 features. What the same turn says first, and what it says just before the sentence, counts as well:
 "Names are in lower case." states a rule after "We start a new project today.", and none in a task.
@@ -13,34 +13,37 @@ bits, and the file holds the distances between the sorted hashes and then the we
 import re
 import struct
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 from attrs import field, frozen
 
-from .phrases import Table, own_data, own_lists, own_table, words_of
+from .vocabulary import own_data, own_lists, verbs, words_of
 
-BITS = 24
-"""The bits of a feature's hash."""
-LONGEST_WORDS, LONGEST_SHAPES, ENDS = 3, 5, 4
-"""The most words and shapes in a sequence, and the words at either end that are features there."""
-STATED = "stated"
-"""The kind of every sentence that states a rule."""
-ALONE, FIRST = ("@alone", "@first"), ("@first",)
+LONGEST, ENDS = 3, 4
+"""The most words or shapes in a sequence, and the words at either end that are features there."""
+ALONE, FIRST = "@alone", "@first"
 """The features of the only sentence of a turn, and of the first of several."""
+HEARD, STORY, STEP = "@heard", "@story", "@step"
+"""The features of each sentence in minutes and in a story, and of the items of a numbered list."""
 
-_MASK, _FACTOR = (1 << BITS) - 1, 0xE3779B1
+_MASK, _FACTOR = (1 << 24) - 1, 0xE3779B1
 """The mask of a hash, and a factor below 2 ** 30, by which Python multiplies fast."""
 _BEFORE = 0x5BD1E9
 """What the hash of a word before a sentence differs by from that of a word in it."""
+_KNOWN = 8_192
+"""How many words are remembered."""
+LEAST = -65
+"""The least score of words that shapes can make one of a rule."""
 _CAPITALS = re.compile(r"\b(?:[A-Z]{4,}|NOT|DO)\b")
 _UNSPACED = re.compile("[\u0e00-\u9fff]")
 _ENDINGS = ("ing", "ed", "ly", "ion", "er", "able", "s", "en", "es")
-_CLOSED = ("?", ":", "!", ">")
+_MARKS = dict(zip("?:!？：！", "?:!" * 2, strict=True))
 
 
-@lru_cache(8_192)
+@lru_cache(_KNOWN)
 def key_of(name: str) -> int:
     """Return the hash by which the feature `name` is known."""
     return zlib.crc32(name.encode()) & _MASK
@@ -59,15 +62,32 @@ def read_weights(data: bytes) -> dict[int, int]:
     return dict(zip(accumulate(steps), weights, strict=False))
 
 
-@frozen
-class Weight:
-    """What a sentence adds to its own score, and to the scores of sentences that follow it."""
-
-    own: int
-    before: int
+def own_weights(name: str) -> dict[int, int]:
+    """Return the weights in a file of this library."""
+    return read_weights(own_data("weights", f"{name}.bin"))
 
 
-@frozen
+def total(weights: Mapping[int, int], features: Iterable[int]) -> int:
+    """Return the sum of the weights of `features`."""
+    return sum(filter(None, map(weights.get, features)))
+
+
+class _Word(NamedTuple):
+    """The features of a word: itself, at the beginning, at the end, and as a shape.
+
+    `leads` says whether the verb of an order may follow.
+    """
+
+    key: int
+    opens: int
+    closes: int
+    shape: int
+    is_verb: bool
+    leads: bool
+    is_foreign: bool
+
+
+@frozen(eq=False)
 class Words:
     """The words that features are made from: `common` ones, and `verbs` that orders begin with.
 
@@ -79,126 +99,98 @@ class Words:
     verbs: frozenset[str]
     before: frozenset[str]
     foreign: frozenset[str] = frozenset()
+    _known: dict[str, _Word] = field(factory=dict, init=False)
 
     @cached_property
     def _stems(self) -> tuple[str, ...]:
         return tuple(verb[:-1] for verb in self.verbs if verb.endswith("*"))
 
-    def features(self, sentence: str) -> tuple[set[int], set[int]]:
-        """Return the features of a sentence, and those of what stands before other sentences.
+    def features(self, sentence: str, weights: Mapping[int, int] | None = None) -> set[int]:
+        """Return the features of a sentence without quotations and list markers.
 
-        The sentence is without quotations and list markers.
+        With `weights`, shapes are left out where they cannot make up for what the words weigh.
         """
-        words = [*map(_known, words_of(sentence))]
-        ends = ending(sentence)
-        own = {key_of("@"), key_of(f"@length {len(words).bit_length()}")}
+        words, ends = self._read(sentence), key_of(ending(sentence))
+        keys, opens, closes, shapes, are_verbs, leads, foreign = zip(*words, strict=True)
+        found = {key_of("@"), key_of(f"@length {len(words).bit_length()}")}
         if _CAPITALS.search(sentence) and not sentence.isupper():
-            own.add(key_of("@capitals"))
-        if self._is_foreign(sentence, words):
-            own.add(key_of("@foreign"))
-        own.update(key_of("^" + word) for word in words[:ENDS])
-        own.update(key_of("$" + word) for word in words[-ENDS:])
-        said = sequences(["<", *words, ends], LONGEST_WORDS)
-        own.update(said)
-        own.update(sequences(["<", *self._shapes(words), ends], LONGEST_SHAPES))
-        # Single words and pairs come first in `said`.
-        return own, {key ^ _BEFORE for key in said[: 2 * len(words) + 3]}
+            found.add(key_of("@capitals"))
+        if _UNSPACED.search(sentence) or sum(foreign) * 5 > len(words):
+            found.add(key_of("@foreign"))
+        found.update(opens[:ENDS], closes[-ENDS:], _joined([_START, *keys, ends], LONGEST))
+        if weights and total(weights, found) < LEAST:
+            return found
+        ordered = zip(shapes, are_verbs, (True, *leads), strict=False)
+        shaped = [_VERB if is_verb and led else shape for shape, is_verb, led in ordered]
+        return found.union(_joined([_START, *shaped, ends], LONGEST))
 
-    def _is_foreign(self, sentence: str, words: Sequence[str]) -> bool:
-        return bool(_UNSPACED.search(sentence)) or (
-            sum(word in self.foreign for word in words) * 5 > len(words)
+    def features_before(self, sentence: str) -> set[int]:
+        """Return the features that a sentence gives to those that follow it."""
+        said = [_START, *[word.key for word in self._read(sentence)], key_of(ending(sentence))]
+        return {key ^ _BEFORE for key in _joined(said, 2)}
+
+    def _read(self, sentence: str) -> list[_Word]:
+        known = self._known
+        return [known.get(word) or self._word(word) for word in words_of(sentence) or "_"]
+
+    def _word(self, said: str) -> _Word:
+        if len(self._known) >= _KNOWN:
+            self._known.clear()
+        word = "#" if said[0].isdigit() else said if said.strip("_") else "_"
+        self._known[said] = found = _Word(
+            key_of(word),
+            key_of("^" + word),
+            key_of("$" + word),
+            key_of(self.shape(word)),
+            word in self.verbs or word.startswith(self._stems),
+            word in self.before or not word[0].isalnum(),
+            word in self.foreign,
         )
-
-    def _shapes(self, words: Sequence[str]) -> Iterator[str]:
-        last = "<"
-        for word in words:
-            is_verb = (last in self.before or not last[0].isalnum()) and self.is_verb(word)
-            yield "V" if is_verb else self.shape(word)
-            last = word
-
-    def is_verb(self, word: str) -> bool:
-        """Return whether a word is a verb that people give orders with."""
-        return word in self.verbs or word.startswith(self._stems)
+        return found
 
     def shape(self, word: str) -> str:
         """Return a word as one of a kind: itself, or its ending."""
         is_itself = word in self.common or word in self.foreign or not word[0].isalnum()
         if is_itself or (len(word) == 1 and word > "\u0e00"):
             return word
-        return _shape_of(word)
+        return next((f"~{end}" for end in _ENDINGS if word.endswith(end)), "~")
 
 
 @frozen(eq=False)
 class Model:
     """The weights of features, as integers; a sum above zero states a rule.
 
-    `preferences` tells in the same way whether a rule is a preference. The kinds of phrases that
-    the `table` finds are features too. The table `added` decides alone.
+    `preferences` tells in the same way whether a rule is a preference. Sentences come without
+    quotations and list markers.
     """
 
     words: Words
     rules: Mapping[int, int]
     preferences: Mapping[int, int] = field(factory=dict)
-    table: Table = field(factory=lambda: Table({}))
-    added: Table = field(factory=lambda: Table({}))
 
-    def weigh(self, sentence: str) -> Weight:
-        """Return what a sentence without quotations and list markers adds to scores."""
-        return _weigh(self, sentence)
+    def weigh(self, sentence: str) -> int:
+        """Return the score of a sentence."""
+        return total(self.rules, self.words.features(sentence, self.rules))
 
-    def place(self, features: Sequence[str]) -> int:
-        """Return what a place in a turn, `ALONE` or `FIRST`, adds to the score of a sentence."""
-        return sum(self.rules.get(key_of(name), 0) for name in features)
+    def weigh_before(self, sentence: str) -> int:
+        """Return what a sentence adds to the scores of those that follow it."""
+        return total(self.rules, self.words.features_before(sentence))
 
-    def kinds_of(self, sentence: str, place: int = 0) -> Collection[str]:
-        """Return the kinds of phrases in a sentence that states a rule.
+    def place(self, feature: str) -> int:
+        """Return what a place in a turn adds to the score of a sentence."""
+        return self.rules.get(key_of(feature), 0)
 
-        They are empty if it states none. They contain `STATED` if it does, and "note" if the rule
-        is a preference. The sentence is without quotations and list markers; its `place` is added
-        to its score.
-        """
-        words = words_of(sentence)
-        added = self.added.kinds_of(words) if self.added.phrases else frozenset()
-        if "told" not in added and (added & {"rule", "note"} or set(added) == {"order"}):
-            return added
-        score = place + self.weigh(sentence).own
-        # Looking for phrases is slow, so it is left out where they cannot tip the scale.
-        near = phrase_features(sentence, self.table.near(words))
-        if score + sum(max(0, self.rules.get(key, 0)) for key in near) <= 0:
-            return ()
-        kinds = self.table.kinds_of(words)
-        phrases = phrase_features(sentence, kinds)
-        if score + _sum(self.rules, phrases) <= 0:
-            return ()
-        own, _ = self.words.features(sentence)
-        prefers = _sum(self.preferences, own | phrases) > 0
-        return {*kinds, STATED, *(("note",) if prefers else ())}
-
-
-def phrase_features(sentence: str, kinds: Iterable[str]) -> set[int]:
-    """Return the features that the kinds of phrases in a sentence give."""
-    mark = "@?" if ending(sentence) == "?" else "@"
-    return {key_of(f"{mark}{kind}") for kind in kinds}
-
-
-# A sentence is weighed for itself, and again for those that follow it.
-@lru_cache(1_024)
-def _weigh(model: Model, sentence: str) -> Weight:
-    return Weight(*(_sum(model.rules, features) for features in model.words.features(sentence)))
-
-
-def _sum(weights: Mapping[int, int], features: set[int]) -> int:
-    return sum(filter(None, map(weights.get, features)))
-
-
-@lru_cache(8_192)
-def _known(word: str) -> str:
-    return "#" if word[0].isdigit() else word if word.strip("_") else "_"
+    def prefers(self, sentence: str) -> bool:
+        """Return whether a rule is a preference."""
+        return total(self.preferences, self.words.features(sentence)) > 0
 
 
 def sequences(said: Sequence[str], longest: int) -> list[int]:
     """Return the hashes of one word up to `longest` words in sequence, the shortest first."""
-    keys = [*map(key_of, said)]
+    return _joined([*map(key_of, said)], longest)
+
+
+def _joined(keys: Sequence[int], longest: int) -> list[int]:
     found, all_found = [0] * len(keys), list[int]()
     for length in range(longest):
         found = [
@@ -209,26 +201,17 @@ def sequences(said: Sequence[str], longest: int) -> list[int]:
     return all_found
 
 
-@lru_cache(8_192)
-def _shape_of(word: str) -> str:
-    return next((f"~{end}" for end in _ENDINGS if word.endswith(end)), "~")
-
-
 def ending(sentence: str) -> str:
     """Return the mark that a sentence ends with, or ">"."""
-    last = sentence.rstrip("\"'”’»)]*_ ")[-1:]
-    return {"？": "?", "：": ":", "！": "!"}.get(last, last if last in _CLOSED else ">")
+    return _MARKS.get(sentence.rstrip("\"'”’»)]*_ ")[-1:], ">")
 
 
-def own_words() -> Words:
-    """Return the words of this library, read from its files."""
-    lists = own_lists("words")
-    named = (lists["common"], own_table().verbs, lists["before"], lists["foreign"])
-    return Words(*map(frozenset, named))
+_START, _VERB = key_of("<"), key_of("V")
 
 
+@cache
 def own_model() -> Model:
-    """Return the model of this library, read from its files."""
-    names = ("rules.bin", "preferences.bin")
-    rules, preferences = (read_weights(own_data("weights", name)) for name in names)
-    return Model(own_words(), rules, preferences, own_table())
+    """Return the model of this library, read from its files on the first call."""
+    lists = {name: frozenset(words) for name, words in own_lists("words").items()}
+    words = Words(lists["common"], verbs(), lists["before"], lists["foreign"])
+    return Model(words, own_weights("rules"), own_weights("preferences"))

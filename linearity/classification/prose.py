@@ -7,12 +7,14 @@ so no input causes backtracking.
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 from .sentence_boundaries import sentence_ends
 
 _FENCES = ("```", "~~~")
 _INDENTED_CODE = ("    ", "\t")
 _BULLET = re.compile(r"(?:[-*•‣+]|[0-9]{1,3}[.)])[ \t](?:\[[ xX]\][ \t])?")
+_MARKED = re.compile(rf"#|{_BULLET.pattern}")
 _MARKUP = re.compile(r"\A#{1,6}[ \t]+|\*{1,3}")
 _ENDING = re.compile(r"[.!?…।؟。！？；]")
 """What every sentence ends with that another one follows."""
@@ -52,7 +54,11 @@ _MAIL = re.compile(
 _PASTED = re.compile(
     r">|[+-](?:\t| {4,})|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG"
     r"|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
-    r"|</?\w+[ >/]|[+-]{3} |@@ |File \"|at \S+\(|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur"
+    r"|</?\w+[ >/]|[+-]{3} |@@ |={2,} \w|\+[^\W\d]|# [a-z]|from [\w.]+ import |File \"|at \S+\("
+    # Code and its comments, also in a diff; a shell's prompt; a checker's line; `key:<tab>value`.
+    r"|[+-]? *(?://|/\*|\*/)|[+-] *[<#{}()\[\]]|\+[-*] |[➜❯⨯✗]|[\w@-]+:[a-z-]+: |\S+\.\w+:\d+\b"
+    r"|(?:const|let|var|func|export|import|type) [^.!?]*[=;{(]|\w+ := |[\w ]{1,30}:\t"
+    r"|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur"
     r"|[A-Za-z]+(?:Error|Exception|Warning)):"
 )
 
@@ -74,8 +80,10 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
             continue
         # Of the same length, so that places in it are places in the text.
         paragraph = _LINE_END.sub(" ", text[start:end])
-        for first, last in _split(paragraph):
-            yield start + first, start + last
+        # Inside a quotation, only its last mark can end a sentence.
+        for first, last in pairwise([0, *sentence_ends(unquoted(paragraph)), len(paragraph)]):
+            if words := paragraph[first:last].lstrip():
+                yield start + last - len(words), start + last
 
 
 def one_line(sentence: str) -> str:
@@ -142,7 +150,7 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
         after += len(line)
         is_prose = False
         if fence:
-            fence = "" if _closes(body, fence) else fence
+            fence = "" if body.startswith(fence) and not body.strip(fence[0]) else fence
         elif opening := _parse_fence(body):
             fence = opening
         elif _MAIL.match(body) or _opens_element(body):
@@ -205,10 +213,6 @@ def is_reminder(name: str) -> bool:
     return _REMINDERS.search(name) is not None
 
 
-def _closes(body: str, fence: str) -> bool:
-    return body.startswith(fence) and not body.strip(fence[0])
-
-
 def _parse_fence(body: str) -> str:
     if not body.startswith(_FENCES):
         return ""
@@ -221,25 +225,12 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     began = last = ended = 0
     for start, end in prose_lines(text):
         # Most line breaks end a sentence. Only a line that is long enough to have been wrapped, and
-        # is followed by lower case, continues on the next line.
-        if ended - last < _HARD_WRAP or not text[start : min(end, start + 1)].islower():
+        # is followed by lower case, continues on the next line; a heading or an item, if indented.
+        goes_on = ended - last >= _HARD_WRAP and text[start : min(end, start + 1)].islower()
+        if not goes_on or (text[start - 1] == "\n" and _MARKED.match(text, last)):
             if began < ended:
                 yield began, ended
             began = start
         last, ended = start, end
     if began < ended:
         yield began, ended
-
-
-def _split(paragraph: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    # Inside a quotation, only its last mark can end a sentence.
-    for end in sentence_ends(unquoted(paragraph)):
-        yield from _stripped(paragraph, start, end)
-        start = end
-    yield from _stripped(paragraph, start, len(paragraph))
-
-
-def _stripped(paragraph: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    if words := paragraph[start:end].lstrip():
-        yield end - len(words), end

@@ -9,23 +9,28 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 
-from .phrases import own_lists
+from .vocabulary import own_lists
 
 _MARK = re.compile(
     r"(?<![.!?…।؟])[.!?…।؟]++(?:[ \u00a0\u202f]»|[\"'”’»)\]*_`]{0,4}+)(?=\s|$)"
     r"|[。！？；]+[\"'”’»)\]」』）]*"
 )
-_WORD = re.compile(r"[^\s(\[{\"'“”„«»/|]*\Z")
+_WORD = re.compile(r"[^\s(\[{\"'’“”„«»/|\u3040-\u30ff\u3400-\u9fff]*\Z")
 _REACH = 32
 """The characters on either side of a mark that decide whether it ends a sentence."""
 _CLOSING = re.compile(r"[\"'”’»)\]]\Z")
-_SAID = re.compile(r"[—–] ?[^\W\d_A-Z]|(?<=[」』])(?:と|って)")
-"""What follows the words of a speaker in the same sentence."""
+_SAID = re.compile(r".\s*[—–] ?[^\W\d_A-Z]|[」』](?:と|って)|”(?:然后|就|便|并)")
+"""What follows the words of a speaker in the same sentence, with the sign before it."""
 _LAST_DAY, _LONGEST_PART = 31, 3
 _SEVERAL = re.compile(r"(?:[^\W\d_]{1,2}\.-?)+[^\W\d_]{1,3}")
 """An abbreviation of several words, such as "U.S" or "i.d.R"."""
-_SHORT = re.compile(r"\w*[Ss]tr|(?=.*[A-Z])[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz]{2,5}")
-"""An abbreviation that no table has: of a street, or with a capital and no vowel ("MwSt")."""
+_SHORT = re.compile(
+    r"\w*[Ss]tr|[IVXLC]{2,7}|\d+[a-z]|(?=.*[A-Z])[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz]{2,5}"
+)
+"""An abbreviation that no table has: of a street, or with a capital and no vowel ("MwSt"); a
+Roman number, or a number with a letter."""
+_UNIT = re.compile(r"[^\W\d_]{1,2}|[^\W\d_aeiou]{3}")
+"""What may be a shortened unit behind a number."""
 _INITIAL = re.compile(r"[^\W\d_]{1,2}\.")
 _DATE = re.compile(r"(?:\d{1,2}\.?[-–/]?)?(\d{1,2})")
 _DATE_GOES_ON = re.compile(
@@ -53,7 +58,7 @@ def _ends(text: str, start: int, mark: re.Match[str]) -> bool:
     following = text[mark.end() : mark.end() + _REACH].lstrip()
     if not following:
         return True
-    if (following[0].islower() and _CLOSING.search(mark[0])) or _SAID.match(following):
+    if (following[0].islower() and _CLOSING.search(mark[0])) or _SAID.match(text, mark.end() - 1):
         return False
     if mark[0][0] != "." or mark[0].startswith(".."):
         return True
@@ -66,11 +71,14 @@ def _is_shortened(word: str, before: str, following: str) -> bool:
     """Return whether the full stop behind `word` belongs to the word."""
     if number := _DATE.fullmatch(word):
         return _is_ordinal(word, int(number[1]), before.lower(), following)
-    if _INITIAL.fullmatch(before) and len(word) <= _LONGEST_PART and not following[0].isupper():
+    how = _how(word)
+    if not following[0].isupper() and (
+        (_INITIAL.fullmatch(before) and len(word) <= _LONGEST_PART)
+        or (before[:1].isdigit() and (how or _UNIT.fullmatch(word)))
+    ):
         return True
     if _SEVERAL.fullmatch(word) or (len(word) == 1 and word.isalpha()):
         return _is_initial(word, following)
-    how = _abbreviations().get(word) or _abbreviations().get(word.lower())
     if how == "perhaps" or (how is None and _SHORT.fullmatch(word)):
         return bool(_INITIAL.match(following)) or not _opens(following)
     return how == "always" or (how == "number" and following[0].isdigit())
@@ -85,11 +93,17 @@ def _is_ordinal(word: str, number: int, before: str, following: str) -> bool:
 
 def _is_initial(word: str, following: str) -> bool:
     """Return whether a letter, or several with full stops, goes on: "U.S. Senate", "J. Smith"."""
-    if _abbreviations().get(word.lower()) == "always" or _INITIAL.match(following):
+    if _how(word) == "always" or _INITIAL.match(following):
         return True
     if word == "I" or not following[0].isupper():
-        return word != "I" and not (len(word) == 1 and word.isupper())
+        return not (len(word) == 1 and word.isupper())
     return not _opens(following)
+
+
+def _how(word: str) -> str | None:
+    """Return when an abbreviation does not end a sentence; None if it is none."""
+    known = _abbreviations()
+    return known.get(word) or known.get(word.lower()) or known.get(word.rpartition("-")[2])
 
 
 def _opens(following: str) -> bool:

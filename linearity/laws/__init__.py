@@ -1,1 +1,1 @@
-"""The laws of the ledger and of classification."""
+"""The law of classification."""

@@ -22,6 +22,7 @@ from polycontext.window import Role, TokenCounter, Turn
 
 from ..condensation import share_out
 from ..prompt_text import MARK, Entry, pin, quote
+from ..prompts import Template, package_prompts
 from .node import Section
 
 NOTHING = "(nothing yet)"
@@ -33,7 +34,6 @@ LEFT_OUT = "(left out)"
 EXTRACT_SHARE = 0.25
 """The share of an entry without a short form that a cut aims to keep."""
 
-_SECTIONS = (*(f"## {section}" for section in Section), "---")
 _PART = "### "
 _SPEAKER = re.compile(r"^assistant: ", re.MULTILINE)
 _EXTRACTIVE = ExtractiveSummariser()
@@ -70,6 +70,8 @@ def fit(
     task: str,
     budget: int,
     counter: TokenCounter,
+    *,
+    frame: Template | None = None,
 ) -> Fitted:
     """Return the prompt text of the sections' entries and of `task` in at most `budget` tokens.
 
@@ -79,10 +81,17 @@ def fit(
     Raises:
         NodeBudgetError: The entries that must stay take more than `budget`.
     """
-    entries: list[Entry] = []
-    for section in Section:
-        entries += pin(f"## {section}"), *(sections.get(section) or [pin(NOTHING)])
-    return _Cut((*entries, pin(f"---\n## Your Task\n{task}")), counter).fit(node, budget)
+    places = {each.name.lower(): sections.get(each) or [pin(NOTHING)] for each in Section}
+    places |= {"task": [pin(task)], "": []}
+    entries, said = list[Entry](), ""
+    for literal, name in (*(frame or package_prompts().frame).pieces, ("", "")):
+        said += literal
+        if name is not None:
+            # The entries of a section stand on lines of their own.
+            text = said.removeprefix("\n").removesuffix("\n")
+            entries += *([pin(text)] if text else []), *places[name]
+            said = ""
+    return _Cut(entries, counter).fit(node, budget)
 
 
 @frozen
@@ -257,10 +266,13 @@ def _render_blocks(blocks: Sequence[str | _Note], rooms: Iterable[int]) -> str:
 
 
 def _render_text(blocks: Sequence[str]) -> str:
-    """Return the prompt: a blank line before each section, and `LEFT_OUT` in each emptied part."""
+    """Return the prompt, with `LEFT_OUT` in each emptied part.
+
+    A blank line begins what the frame says between two sections.
+    """
     lines: list[str] = []
     for block, following in zip(blocks, [*blocks[1:], ""], strict=True):
-        lines.append(f"\n{block}" if lines and block.startswith(_SECTIONS) else block)
-        if block.startswith(_PART) and following.startswith((_PART, *_SECTIONS)):
+        lines.append(block)
+        if block.startswith(_PART) and following.startswith((_PART, "\n")):
             lines.append(LEFT_OUT)
     return "\n".join(lines)

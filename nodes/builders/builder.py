@@ -40,6 +40,7 @@ from ..history import (
 )
 from ..memory import ConversationContext
 from ..prompt_text import Entry, Part, drop_empty, pin, quote
+from ..prompts import PromptBuilder, Template, package_prompts
 from ..reasoning import CurationSummary, ReasoningTrace, reasoning_parts, visible_reasoning
 from .budget import Fitted, NodeBudgetError, fit
 from .node import Material, Node, Now, Section
@@ -74,7 +75,13 @@ class NodeContext:
 
 
 def build_context(
-    node: Node, now: Now, *, task: str = "", budget: int | None = None, active_turns: int = 2
+    node: Node,
+    now: Now,
+    *,
+    task: str = "",
+    prompts: PromptBuilder | None = None,
+    budget: int | None = None,
+    active_turns: int = 2,
 ) -> NodeContext:
     """Build the context of `node` at a moment of the conversation.
 
@@ -84,6 +91,7 @@ def build_context(
         node: The node that reads the context.
         now: What there is to read, such as `Agent.now`.
         task: Instructions to append to the node's own.
+        prompts: The templates of the prompt instead of the package's (docs/nodes.md).
         budget: Tokens to use instead of the node's budget, as the window's counter counts them.
         active_turns: For how many exchanges an entity stays active.
 
@@ -96,12 +104,17 @@ def build_context(
     Raises:
         NodeBudgetError: The other entries that must stay take more than the budget, or nothing of
             an unanswered message fits beside them.
+        InvalidOptionError: The node has neither a task nor a template.
     """
     limit = node.budget if budget is None else budget
     require("budget", limit, is_whole(limit, 1), "a number of tokens, at least 1")
 
+    prompts = prompts or package_prompts()
+    told = f"{node.task}\n{task}".strip() if node.task else prompts.instructions(node.name, task)
+    node = evolve(node, task=told)
+
     def build(limit: int) -> NodeContext:
-        return _build_within(node, now, task, limit, active_turns)
+        return _build_within(node, now, prompts.frame, limit, active_turns)
 
     try:
         return build(limit)
@@ -124,7 +137,9 @@ def _least(build: Callable[[int], NodeContext], limit: int) -> int:
     return limit + 1 + bisect_left(tried, 1, key=suffices)
 
 
-def _build_within(node: Node, now: Now, task: str, limit: int, active_turns: int) -> NodeContext:
+def _build_within(
+    node: Node, now: Now, frame: Template, limit: int, active_turns: int
+) -> NodeContext:
     """Build a context within `limit` tokens, with as much of the unanswered messages as fits.
 
     Raises:
@@ -141,7 +156,7 @@ def _build_within(node: Node, now: Now, task: str, limit: int, active_turns: int
         if len(asked) < sum(map(bool, map(str.strip, said))):
             raise NodeBudgetError(node.name, limit + 1, limit)
         try:
-            return _build(node, evolve(now, asked=asked), task, limit, active_turns)
+            return _build(node, evolve(now, asked=asked), frame, limit, active_turns)
         except NodeBudgetError as error:
             taken = counter.count(quote(spoken_text(asked)))
             room = room * (taken - error.needed + limit) // max(1, taken)
@@ -156,11 +171,11 @@ def _condense_asked(now: Now, said: Sequence[str], shares: Sequence[int]) -> tup
     return tuple(
         Turn(Role.USER, short, resource_id=turn.resource_id, timestamp=turn.timestamp)
         for turn, text, share in zip(now.asked, said, shares, strict=True)
-        if (short := condense(text, share, role=Role.USER, counter=counter))
+        if (short := condense(text, share, counter=counter))
     )
 
 
-def _build(node: Node, now: Now, task: str, budget: int, active_turns: int) -> NodeContext:
+def _build(node: Node, now: Now, frame: Template, budget: int, active_turns: int) -> NodeContext:
     entities = get_entity_context(
         now.conversation.id_registry, now.turn.turn_num, active_turns=active_turns
     )
@@ -170,7 +185,7 @@ def _build(node: Node, now: Now, task: str, budget: int, active_turns: int) -> N
     layers = {
         Section.ENTITIES: () if node.entities is None else entity_parts(entity, node.entities),
         Section.CONVERSATION: conversation_parts(history),
-        Section.REASONING: reasoning_parts(trace),
+        Section.REASONING: reasoning_parts(trace, now.output.window.counter),
     }
     sections = {
         section: _write_entries(
@@ -179,8 +194,8 @@ def _build(node: Node, now: Now, task: str, budget: int, active_turns: int) -> N
         )
         for section, parts in layers.items()
     }
-    instructions = f"{node.task}\n{task}" if task else node.task
-    fitted = fit(node.name, sections, instructions, budget, now.output.window.counter)
+    counter = now.output.window.counter
+    fitted = fit(node.name, sections, node.task, budget, counter, frame=frame)
     return NodeContext(node, entity, history, trace, fitted)
 
 
@@ -265,10 +280,12 @@ def get_reasoning_trace(now: Now) -> ReasoningTrace:
 
 
 def _read_conversation(node: Node, now: Now) -> ConversationHistory:
+    """Return the part of the conversation that `node` reads at a moment."""
     return visible_conversation(get_conversation_history(now), node.conversation)
 
 
 def _read_reasoning(node: Node, now: Now) -> ReasoningTrace:
+    """Return the part of the reasoning trace that `node` reads at a moment."""
     return visible_reasoning(get_reasoning_trace(now), node.reasoning)
 
 
@@ -287,7 +304,7 @@ def get_current_curation(now: Now) -> CurationSummary:
     return now.turn.curation
 
 
-# What each node reads, and single layers of it (docs/nodes.md).
+# What each of the four nodes reads, and single layers of it.
 build_understand_context = partial(build_context, UNDERSTAND)
 build_think_context = partial(build_context, THINK)
 build_act_context = partial(build_context, ACT)
@@ -297,18 +314,5 @@ get_conversation_with_engagement = partial(_read_conversation, REPLY)
 get_own_decision_history = partial(_read_reasoning, UNDERSTAND)
 get_current_turn_steps = partial(_read_reasoning, ACT)
 get_execution_outcomes = partial(_read_reasoning, REPLY)
-for _read, _told in (
-    (build_understand_context, "Build Understand's context: entities, history, its decisions."),
-    (build_think_context, "Build Think's context: refs and labels, history, the last exchanges."),
-    (
-        build_act_context,
-        "Build Act's context: full data of entities, the steps with their results.",
-    ),
-    (build_reply_context, "Build Reply's context: labels, history with the theme, outcomes."),
-    (get_recent_conversation, "Return the last exchanges, as Act reads them."),
-    (get_conversation_with_engagement, "Return the conversation with its theme, as for Reply."),
-    (get_own_decision_history, "Return Understand's decisions about entities, by exchange."),
-    (get_current_turn_steps, "Return the steps of the exchange under way, as Act reads them."),
-    (get_execution_outcomes, "Return what was done, as Reply reads it."),
-):
-    _read.__doc__ = f"{_told}\n\nSee `build_context` and docs/nodes.md."
+for _bound in [each for each in vars().values() if isinstance(each, partial) and each.args]:
+    _bound.__doc__ = str(_bound.func.__doc__).replace("`node`", _bound.args[0].name.title())

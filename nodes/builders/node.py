@@ -129,8 +129,8 @@ class Node:
 
     `entities` is the mode in which the node sees entities, or None to hide them. `reads` are paths
     of the context that agents share, such as ``enrichment.facts``. `task` holds the node's
-    instructions and `budget` the tokens that its context may take. `answers` is the class of its
-    answer, None for text (docs/agents.md).
+    instructions; without them, they are the template of the node's name. `budget` is the most
+    tokens of its context, `answers` the class of its answer, None for text (docs/agents.md).
 
     Raises:
         InvalidDataError, InvalidOptionError: An unknown part or mode, an addition of the wrong
@@ -148,7 +148,7 @@ class Node:
     """
 
     name: str
-    task: str
+    task: str = ""
     entities: EntityMode | None = field(default=None, converter=_mode)
     conversation: frozenset[ConversationPart] = field(
         default=frozenset({ConversationPart.RECENT}), converter=_conversation_parts

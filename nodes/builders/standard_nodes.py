@@ -5,7 +5,7 @@ most a quarter of the budget. Within that share, rules and demands are kept
 verbatim; other text is condensed where room is short.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import is_summary
@@ -14,10 +14,11 @@ from polycontext.window import Role, Turn
 from polycontext.window.items import attachment_of, fenced_text
 
 from ..condensation import condense, share_out
-from ..entities import EntityMode, format_entity_context
+from ..entities import EntityMode
+from ..entities.presentation import do_not_read
 from ..history import ConversationPart
 from ..prompt_text import json_line, one_line, quote
-from ..reasoning import NODE_PARTS, TurnExecutionSummary
+from ..reasoning import NODE_PARTS, spoken_line
 from .node import Addition, Material, Node, Section
 
 _WAS_ATTACHED = "attached "
@@ -143,8 +144,7 @@ def _condense_within(
     ]
     shares = share_out(room, list(map(counter.count, texts)))
     short = (
-        condense(text, share, role=role, counter=counter)
-        for text, share in zip(texts, shares, strict=True)
+        condense(text, share, counter=counter) for text, share in zip(texts, shares, strict=True)
     )
     return (
         f"{label}: {quote(text)}"
@@ -162,38 +162,8 @@ GISTS = Addition("gists", Section.CONVERSATION, _quote_gists, ResourceClass.DROP
 
 SHARED_ENTRIES = 5
 """How many entries of each path of the shared context a node reads."""
-SAID_TOKENS = 200
-"""The most tokens of a model's own words in an addition that is kept verbatim."""
-
-
-def _list_known(material: Material) -> str:
-    context = material.entities
-    known = context.active or context.generated or context.retained
-    return format_entity_context(context, EntityMode.DO_NOT_READ) if known else ""
-
-
-def _report_last_turn(material: Material) -> Iterator[str]:
-    for summary in material.now.conversation.turn_summaries[-1:]:
-        if summary != TurnExecutionSummary(summary.turn_num):
-            yield f"Last turn: {_summarise_turn(summary, material)}"
-
-
-def _report_turn(material: Material) -> str:
-    turn = material.now.turn
-    return f"Just accomplished: {_summarise_turn(turn.summary, material)}" if turn.steps else ""
-
-
-def _condense_line(text: str, material: Material) -> str:
-    """Return a model's words on one line of bounded length, because the line is kept verbatim."""
-    return one_line(condense(text, SAID_TOKENS, counter=material.now.output.window.counter))
-
-
-def _summarise_turn(turn: TurnExecutionSummary, material: Material) -> str:
-    """Return one line on an exchange: its outcomes, or why there are none."""
-    outcomes = "; ".join(one_line(step.outcome) for step in turn.steps if step.outcome)
-    blocked = f"BLOCKED: {one_line(turn.blocked_reason)}" if turn.blocked_reason is not None else ""
-    text = "; ".join(filter(None, (outcomes, blocked))) or "nothing was done"
-    return _condense_line(text, material)
+_UNSHOWN = ("id", "timestamp", "provenance")
+"""The fields of such an entry that say nothing to a model."""
 
 
 def _report_results(material: Material) -> Iterator[str]:
@@ -207,8 +177,8 @@ def _report_results(material: Material) -> Iterator[str]:
 
 
 def _report_note(material: Material) -> str:
-    note = material.now.turn.prev_step_note
-    return f"Note of the previous step: {_condense_line(note, material)}" if note else ""
+    note, counter = material.now.turn.prev_step_note, material.now.output.window.counter
+    return f"Note of the previous step: {spoken_line(note, counter)}" if note else ""
 
 
 def _list_archive(material: Material) -> str:
@@ -221,39 +191,37 @@ def _list_archive(material: Material) -> str:
 
 
 def _report_situation(material: Material) -> str:
-    """Return the state of the machine, and what compression took out of the view."""
-    output = material.now.output
-    sizes = [len(turn.sources) for turn in output.window.all_turns() if turn.is_gist]
-    state = f"Context: {output.state}, pressure {output.pressure:.2f}"
-    if not sizes:
-        return state
-    newest = f" ({sizes[-1]} by the newest)" if len(sizes) > 1 else ""
-    return f"{state}, {sum(sizes)} earlier messages are summarised{newest}"
+    """Return what compression took out of the view."""
+    turns = material.now.output.window.all_turns()
+    taken = sum(len(turn.sources) for turn in turns if turn.is_gist)
+    return f"{taken} earlier messages are summarised" if taken else ""
 
 
 def _quote_shared(material: Material) -> Iterator[str]:
     """Yield the newest entries of what the node reads of the shared context."""
     for path in material.node.reads:
-        entries = [*material.now.shared(path)]
-        yield from (f"Shared {path}: {json_line(each)}" for each in entries[-SHARED_ENTRIES:])
+        for each in [*material.now.shared(path)][-SHARED_ENTRIES:]:
+            shown = isinstance(each, Mapping) and {
+                key: value for key, value in each.items() if key not in _UNSHOWN
+            }
+            yield f"Shared {path}: {json_line(shown or each)}"
 
 
 SITUATION = Addition("situation", Section.REASONING, _report_situation)
 SHARED = Addition("shared", Section.REASONING, _quote_shared, ResourceClass.DROPPABLE)
-DO_NOT_READ = Addition("do_not_read", Section.ENTITIES, _list_known)
-LAST_TURN = Addition("last_turn", Section.REASONING, _report_last_turn)
+DO_NOT_READ = Addition(
+    "do_not_read", Section.ENTITIES, lambda material: do_not_read(material.entities)
+)
 STEP_RESULTS = Addition("step_results", Section.REASONING, _report_results, ResourceClass.REQUIRED)
 PREV_STEP_NOTE = Addition("prev_step_note", Section.REASONING, _report_note)
 CONTENT_ARCHIVE = Addition(
     "content_archive", Section.REASONING, _list_archive, ResourceClass.REQUIRED
 )
-ACCOMPLISHED = Addition("accomplished", Section.REASONING, _report_turn)
 
 
 UNDERSTAND = Node(
     "understand",
-    "Find out what the user wants. Decide which entities stay in mind, which may go, and why.",
-    EntityMode.CURATION,
+    entities=EntityMode.CURATION,
     conversation=set(ConversationPart),
     reasoning=NODE_PARTS["understand"],
     additions=(STANDING, RESULTS, ATTACHED, GISTS),
@@ -261,20 +229,15 @@ UNDERSTAND = Node(
 
 THINK = Node(
     "think",
-    "Plan the next steps: plan directly, propose, or ask. What is known needs no reading again.",
-    EntityMode.REFS_AND_LABELS,
+    entities=EntityMode.REFS_AND_LABELS,
     conversation=set(ConversationPart),
     reasoning=NODE_PARTS["think"],
-    additions=(STANDING, ATTACHED, GISTS, DO_NOT_READ, LAST_TURN),
+    additions=(STANDING, ATTACHED, GISTS, DO_NOT_READ),
 )
 
 ACT = Node(
     "act",
-    (
-        "Execute the step at hand with the data shown. "
-        "Leave a note for the next step where it needs one."
-    ),
-    EntityMode.FULL,
+    entities=EntityMode.FULL,
     conversation={ConversationPart.RECENT},
     reasoning=NODE_PARTS["act"],
     additions=(STANDING, RULES, RESULTS, ATTACHED, CONTENT_ARCHIVE, STEP_RESULTS, PREV_STEP_NOTE),
@@ -283,14 +246,10 @@ ACT = Node(
 
 REPLY = Node(
     "reply",
-    (
-        "Answer the user naturally, by the names of things, "
-        "going on from where the conversation stands."
-    ),
-    EntityMode.REPLY,
+    entities=EntityMode.REPLY,
     conversation={ConversationPart.RECENT, ConversationPart.ENGAGEMENT, ConversationPart.PENDING},
     reasoning=NODE_PARTS["reply"],
-    additions=(STANDING, RULES, ATTACHED, ACCOMPLISHED),
+    additions=(STANDING, RULES, ATTACHED),
 )
 
 NODES = {node.name: node for node in (UNDERSTAND, THINK, ACT, REPLY)}

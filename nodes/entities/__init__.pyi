@@ -9,27 +9,26 @@ from .presentation import (
     visible_entities,
 )
 from .records import (
-    CurationAction,
-    CurationEntry,
     EntityContext,
     EntitySnapshot,
     EntityStatus,
+    EntityVerb,
     Tombstone,
     UnknownRefError,
 )
-from .registry import SessionIdRegistry, get_entity_context
+from .registry import Row, SessionIdRegistry, get_entity_context
 
 __all__ = [
     "ENTITY_TABLE",
-    "CurationAction",
-    "CurationEntry",
     "Detail",
     "EntityContext",
     "EntityId",
     "EntityMode",
     "EntitySnapshot",
     "EntityStatus",
+    "EntityVerb",
     "RefRefusedError",
+    "Row",
     "SessionIdRegistry",
     "Tier",
     "Tombstone",

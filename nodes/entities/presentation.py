@@ -202,7 +202,8 @@ def _facts(shown: _Entity, since: int | None) -> dict[str, Any]:
             "turn_last_ref": shown.turn_last_ref,
             "age": max(0, since - shown.turn_last_ref),
         }
-    known = {"retention_reason": shown.retention_reason, "data": shown.data}
+    data = {key: value for key, value in (shown.data or {}).items() if value != shown.ref}
+    known = {"retention_reason": shown.retention_reason, "data": data or None}
     return facts | {name: value for name, value in known.items() if value is not None}
 
 

@@ -1,14 +1,15 @@
 """The records of layer 1, and the tables of a registry that hold them (docs/nodes.md).
 
-Records are entities, tombstones and curation decisions. The tables, an immutable value with the
+Records are entities and tombstones. The tables, an immutable value with the
 operations on it, hold entities with their hidden ids, tombstones, aliases and counters. A change
 copies the tables but not the entities: a version costs a few bytes per ref, and you can fork or
 restore any version.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import cached_property
 from itertools import islice
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from polycontext.base import CallerError, InvalidDataError
 from polycontext.base.json_data import FrozenDict, check_text
 
 from ..checks import is_not_blank, is_text, object_or_none, parse_member, whole_from
-from .names import GENERATED, EntityId, RefRefusedError, check_id, is_ref, is_type
+from .names import GENERATED, EntityId, RefRefusedError, check_id, is_ref, is_type, parse_ref
 
 
 class EntityStatus(StrEnum):
@@ -34,6 +35,18 @@ class EntityStatus(StrEnum):
     """Made by the model and not saved yet."""
     LINKED = "linked"
     """Known because another entity refers to it; not read yet."""
+
+
+class EntityVerb(StrEnum):
+    """What is reported of an entity, by a tool or by a method of the registry of this name."""
+
+    READ = "read"
+    CREATE = "create"
+    LINK = "link"
+    UPDATE = "update"
+    DELETE = "delete"
+    GENERATE = "generate"
+    SAVE = "save"
 
 
 def _status(value: EntityStatus | str) -> EntityStatus:
@@ -130,36 +143,13 @@ class EntityContext:
     current_turn: int = 0
 
 
-class CurationAction(StrEnum):
-    """The kinds of curation decision of Understand."""
-
-    RETAIN = "retain"
-    DEMOTE = "demote"
-    DROP = "drop"
-    CLEAR = "clear"
-
-
-def _action(value: CurationAction | str) -> CurationAction:
-    return parse_member(CurationAction, "action", value)
-
-
-@frozen
-class CurationEntry:
-    """One decision: its exchange, its ref (None if it concerned all entities), and the reason."""
-
-    turn: int = field(validator=whole_from(0))
-    action: CurationAction = field(converter=_action)
-    ref: str | None = field(validator=optional(is_text))
-    reason: str = field(validator=is_text)
-
-
 # Near misses are typing slips: search only recent refs of moderate length, so that the cost does
 # not grow with the registry.
 _NEAR_MISS_REFS = 500
 _NEAR_MISS_LENGTH = 100
 
 REMEMBERED = 500
-"""The most removed entities, and the most decisions, that a registry keeps.
+"""The most removed entities that a registry keeps.
 
 The newest are kept. The bound exists because all of them are stored on every save.
 """
@@ -193,19 +183,40 @@ class Removed:
     id: EntityId | None = field(default=None, repr=False)
 
 
-@frozen
+@frozen(slots=False)
 class Records:
-    """All tables of a registry.
-
-    `index` maps each id to the last ref it was known by; `kinds` holds the types in it.
-    """
+    """All tables of a registry."""
 
     live: Mapping[str, Live] = field(factory=dict)
     removed: Mapping[str, Removed] = field(factory=dict)
     aliases: Mapping[str, str] = field(factory=dict)
     counters: Mapping[str, int] = field(factory=dict)
-    index: Mapping[IdKey, str] = field(factory=dict, repr=False)
-    kinds: frozenset[str] = frozenset()
+
+    @cached_property
+    def index(self) -> Mapping[IdKey, str]:
+        """Return the last ref that each id was known by, also of removed entities."""
+        gone = {(each.tombstone.type, each.id): ref for ref, each in self.removed.items()}
+        known = {(each.snapshot.type, each.id): ref for ref, each in self.live.items()}
+        return {(kind, id): ref for (kind, id), ref in (gone | known).items() if id is not None}
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Return the types of the known ids."""
+        return frozenset(kind for kind, _ in self.index)
+
+    def contradictions(self) -> Iterator[str]:
+        """Yield the refs that the tables contradict; data from outside may have some."""
+        named = {ref: entry.snapshot.ref for ref, entry in self.live.items()}
+        named |= {ref: gone.tombstone.ref for ref, gone in self.removed.items()}
+        for ref in (*named, *self.aliases):
+            known, (name, number) = self.aliases.get(ref, ref), parse_ref(ref) or (ref, 1)
+            if named.get(known) != known or number > self.counters.get(name, 0):
+                yield ref
+        for ref, entry in self.live.items():
+            is_new = entry.snapshot.status is EntityStatus.GENERATED
+            of_id = self.index.get((entry.snapshot.type, entry.id or ""), ref)
+            if ref in self.removed or of_id != ref or is_new is entry.is_saved:
+                yield ref
 
     def resolve(self, ref: str, path: str | None = None) -> str:
         """Return the current ref of an entity.
@@ -223,19 +234,10 @@ class Records:
         """Return the entity that `ref` names; raise `UnknownRefError` if there is none."""
         return self.live[self.resolve(ref)]
 
-    def next_ref(self, prefix: str) -> tuple[Self, str]:
-        """Return the records and the next ref of a prefix; a ref is never assigned twice."""
-        number = self.counters.get(prefix, 0) + 1
-        return evolve(self, counters={**self.counters, prefix: number}), f"{prefix}_{number}"
-
     def put(self, entry: Live) -> Self:
         """Return records with this entry under its ref; a new ref comes last in the order."""
-        kind, ref = entry.snapshot.type, entry.snapshot.ref
         # A known ref keeps its place in the order.
-        put = evolve(self, live={**self.live, ref: entry})
-        if entry.id is None or self.index.get((kind, entry.id)) == ref:
-            return put
-        return evolve(put, index={**self.index, (kind, entry.id): ref}, kinds=self.kinds | {kind})
+        return evolve(self, live={**self.live, entry.snapshot.ref: entry})
 
     def rename(self, ref: str, entry: Live) -> Self:
         """Return records in which `entry` replaces `ref`, which becomes an alias of its ref."""
@@ -262,14 +264,10 @@ class Records:
         old = dict(islice(self.removed.items(), max(len(self.removed) - REMEMBERED, 0)))
         if not old:
             return self
-        # Remove everything that leads to a forgotten ref, or the records could not be restored.
-        index = {key: ref for key, ref in self.index.items() if ref not in old}
         return evolve(
             self,
             removed={ref: gone for ref, gone in self.removed.items() if ref not in old},
             aliases={alias: ref for alias, ref in self.aliases.items() if ref not in old},
-            index=index,
-            kinds=frozenset(kind for kind, _ in index),
         )
 
     def _near(self, ref: str) -> tuple[str, ...]:
@@ -323,33 +321,29 @@ class Report:
 
 
 def record_seen(
-    records: Records, name: str, kind: str, reports: Iterable[tuple[EntityId, Report]]
+    records: Records, name: str, kind: str, reports: Iterable[tuple[EntityId | None, Report]]
 ) -> tuple[Records, list[str]]:
-    """Return records with entities of the database, and their refs: the known ones, or new ones.
+    """Return records with reported entities, and their refs: the known ones, or new ones.
 
-    The tables are copied once, whatever the number of entities.
+    An entity without an id is generated, and always new. The tables are copied once, whatever the
+    number of entities.
     """
-    live, index, number = dict(records.live), dict(records.index), records.counters.get(name, 0)
+    live, index, counters = dict(records.live), dict(records.index), dict(records.counters)
     refs = list[str]()
     for id, report in reports:
-        ref = index.get((kind, check_id(id)), "")
+        ref = "" if id is None else index.get((kind, check_id(id)), "")
         # The index also holds refs of removed entities, which are not live.
         if (known := live.get(ref)) is not None:
             live[ref] = report.of(known)
         else:
-            number += 1
-            index[kind, id] = ref = f"{name}_{number}"
+            prefix = f"{GENERATED}{name}" if id is None else name
+            counters[prefix] = counters.get(prefix, 0) + 1
+            ref = f"{prefix}_{counters[prefix]}"
             live[ref] = Live(report.first(ref, kind, name), id)
+            if id is not None:
+                index[kind, id] = ref
         refs.append(ref)
-    counters = {**records.counters, name: number} if number else records.counters
-    kinds = records.kinds | {kind}
-    return evolve(records, live=live, index=index, counters=counters, kinds=kinds), refs
-
-
-def record_generated(records: Records, name: str, kind: str, report: Report) -> tuple[Records, str]:
-    """Return records with a new entity that has no id, and its ref."""
-    records, ref = records.next_ref(f"{GENERATED}{name}")
-    return records.put(Live(report.first(ref, kind, name))), ref
+    return evolve(records, live=live, counters=counters), refs
 
 
 def record_saved(

@@ -5,33 +5,42 @@ Models garble, invent and leak database ids, so a model is shown refs such as ``
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from attrs import evolve, field, frozen
 
 from polycontext.base import UnknownNameError
 
-from ..checks import check_count, check_not_blank
+from ..checks import check_count, check_not_blank, parse_member
 from . import translation
-from .names import EntityId, RefRefusedError, check_names, check_type, ref_name
+from .names import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
 from .presentation import EntityMode, Tier, visible_entities
 from .records import (
-    REMEMBERED,
-    CurationAction,
-    CurationEntry,
     Data,
     EntityContext,
     EntitySnapshot,
     EntityStatus,
+    EntityVerb,
     Live,
     Records,
     Report,
     Tombstone,
-    record_generated,
     record_saved,
     record_seen,
 )
 from .translation import Fields, HiddenIds
+
+Row: TypeAlias = tuple[EntityId | None, str, Data, str]
+"""A reported row: its id, label, data, and the ref of the generated entity that it saves."""
+
+_SEEN = {
+    EntityVerb.READ: EntityStatus.READ,
+    EntityVerb.CREATE: EntityStatus.CREATED,
+    EntityVerb.LINK: EntityStatus.LINKED,
+    EntityVerb.UPDATE: EntityStatus.UPDATED,
+    EntityVerb.GENERATE: EntityStatus.GENERATED,
+}
+"""The status after each report that needs no known entity."""
 
 ACTIVE_TURNS = 2
 """The default number of exchanges for which an entity stays active after its last reference."""
@@ -41,8 +50,9 @@ ACTIVE_TURNS = 2
 class SessionIdRegistry:
     """The entities of a session by ref; immutable (docs/nodes.md).
 
-    Methods that report or decide take an exchange number, `turn`, and return a new registry; those
-    that may assign a ref return it as well. `ref_names` names types that `singular` gets wrong.
+    Methods that report or remove take an exchange number, `turn`. All that change something return
+    a new registry, and those that may assign a ref return it as well. `ref_names` names types that
+    `singular` gets wrong.
 
     Laws: a ref is assigned once; an entity that is read again keeps its ref; a late report never
     makes an entity older; an error changes nothing.
@@ -57,8 +67,7 @@ class SessionIdRegistry:
     """
 
     ref_names: Mapping[str, str] = field(factory=dict, converter=check_names, hash=False)
-    log: tuple[CurationEntry, ...] = field(default=(), alias="_log")
-    _records: Records = field(default=Records(), alias="_records", hash=False)
+    records: Records = field(default=Records(), hash=False)
 
     # --- reports by Act -----------------------------------------------------
 
@@ -104,28 +113,38 @@ class SessionIdRegistry:
         """Report that another entity refers to this one; it is LINKED unless known. See `read`."""
         return self._report_seen(type, id, Report(turn, EntityStatus.LINKED, label, data))
 
-    def report(
-        self,
-        status: EntityStatus,
-        type: str,
-        rows: Iterable[tuple[EntityId, str, Data]],
-        *,
-        turn: int,
-    ) -> Self:
-        """Report rows of one type, each with its id, label and data; see `read`.
+    def report(self, verb: EntityVerb | str, type: str, rows: Iterable[Row], *, turn: int) -> Self:
+        """Report rows of one type by their ids, as tools do.
 
-        `status` is READ, CREATED or LINKED. Takes time linear in the number of rows.
+        A row is an id, a label, data and a ref. The id of a generated row is None. The ref is that
+        of the generated entity that is saved; without one, the row is created. A deleted row that
+        is not known is ignored. Takes time linear in the rows that are read, created, linked or
+        updated.
         """
-        reports = ((id, Report(turn, status, label, data)) for id, label, data in rows)
-        return self._report_all(type, reports)[0]
+        verb, registry = parse_member(EntityVerb, "verb", verb), self
+        if verb in _SEEN:
+            is_new = verb is EntityVerb.GENERATE
+            reports = (
+                (None if is_new else check_id(id), Report(turn, _SEEN[verb], label, data))
+                for id, label, data, _ in rows
+            )
+            return self._report_all(type, reports)[0]
+        for given, label, data, ref in rows:
+            id = check_id(given)
+            known = registry.records.index.get((type, id), "")
+            if verb is EntityVerb.DELETE:
+                registry = registry.delete(known, turn=turn) if known in registry else registry
+            elif ref in registry and registry.records.entity(ref).id in (None, id):
+                registry, _ = registry.save(ref, id, label, turn=turn, data=data)
+            else:
+                registry, _ = registry.create(type, id, label, turn=turn, data=data)
+        return registry
 
     def generate(
         self, type: str, label: str = "", *, turn: int, data: Data = None
     ) -> tuple[Self, str]:
         """Report an entity that the model made, and return its ref, ``gen_...``; see `read`."""
-        name = ref_name(check_type(type), self.ref_names)
-        records, ref = record_generated(self._records, name, type, Report(turn, None, label, data))
-        return self._with(records), ref
+        return self._report_seen(type, None, Report(turn, EntityStatus.GENERATED, label, data))
 
     def save(
         self,
@@ -145,21 +164,21 @@ class SessionIdRegistry:
             UnknownRefError: There is no such ref.
             RefRefusedError: The entity is saved already, under another id.
         """
-        name = ref_name(self._records.entity(ref).snapshot.type, self.ref_names)
+        name = ref_name(self.records.entity(ref).snapshot.type, self.ref_names)
         records, new = record_saved(
-            self._records, name, ref, id, Report(turn, EntityStatus.CREATED, label, data)
+            self.records, name, ref, id, Report(turn, EntityStatus.CREATED, label, data)
         )
         return self._with(records), new
 
     def update(self, ref: str, label: str = "", *, turn: int, data: Data = None) -> Self:
         """Report a new label or data, or raise `UnknownRefError`; unsaved ones stay GENERATED."""
-        entry = self._records.entity(ref)
+        entry = self.records.entity(ref)
         report = Report(turn, EntityStatus.UPDATED if entry.is_saved else None, label, data)
-        return self._with(self._records.put(report.of(entry)))
+        return self._with(self.records.put(report.of(entry)))
 
     def touch(self, ref: str, *, turn: int) -> Self:
         """Report a reference, which makes the entity active; raise `UnknownRefError` if unknown."""
-        return self._with(self._records.put(Report(turn).of(self._records.entity(ref))))
+        return self._with(self.records.put(Report(turn).of(self.records.entity(ref))))
 
     def delete(self, ref: str, reason: str = "deleted", *, turn: int) -> Self:
         """Report that an entity was deleted from the database, and leave a tombstone.
@@ -168,58 +187,53 @@ class SessionIdRegistry:
             UnknownRefError: There is no such ref.
             RefRefusedError: The entity was never saved.
         """
-        entry = self._records.entity(ref)
+        entry = self.records.entity(ref)
         if not entry.is_saved:
             raise RefRefusedError(ref, "is generated and in no database", "Save or drop it")
         return self._with(
-            self._records.remove([entry.snapshot.ref], turn, reason, EntityStatus.DELETED)
+            self.records.remove([entry.snapshot.ref], turn, reason, EntityStatus.DELETED)
         )
 
     # --- decisions of Understand --------------------------------------------
 
-    def retain(self, ref: str, reason: str, *, turn: int) -> Self:
+    def retain(self, ref: str, reason: str) -> Self:
         """Keep an entity in mind after it stops being active; this does not reference it.
 
         Raises:
             UnknownRefError: There is no such ref.
             InvalidDataError: The reason is blank.
         """
-        entry = self._records.entity(ref)
+        entry = self.records.entity(ref)
         known = evolve(entry.snapshot, retention_reason=check_not_blank(reason, "reason"))
-        records = self._records.put(evolve(entry, snapshot=known))
-        return self._decide(records, turn, CurationAction.RETAIN, known.ref, reason)
+        return self._with(self.records.put(evolve(entry, snapshot=known)))
 
-    def demote(self, ref: str, reason: str = "", *, turn: int) -> Self:
+    def demote(self, ref: str) -> Self:
         """Remove an entity from the active and retained tiers until it is referenced again.
 
         Raises:
             UnknownRefError: There is no such ref.
             RefRefusedError: The entity is generated and not saved.
         """
-        entry = self._records.entity(ref)
+        entry = self.records.entity(ref)
         if not entry.is_saved:
             raise RefRefusedError(
                 ref, "is generated and not saved, so it stays in sight", "Save or drop it"
             )
         known = evolve(entry.snapshot, retention_reason=None)
-        records = self._records.put(evolve(entry, demoted=True, snapshot=known))
-        return self._decide(records, turn, CurationAction.DEMOTE, known.ref, reason)
+        return self._with(self.records.put(evolve(entry, demoted=True, snapshot=known)))
 
     def drop(self, ref: str, reason: str = "dropped", *, turn: int) -> Self:
         """Replace any entity by a tombstone; raise `UnknownRefError` if there is no such ref."""
-        current = self._records.resolve(ref)
-        records = self._records.remove([current], turn, reason)
-        return self._decide(records, turn, CurationAction.DROP, current, reason)
+        return self._with(self.records.remove([self.records.resolve(ref)], turn, reason))
 
     def clear_all(
         self, reason: str = "cleared", *, turn: int, include_generated: bool = False
     ) -> Self:
         """Remove every saved entity, or all with `include_generated`, and leave tombstones."""
         gone = [
-            ref for ref, entry in self._records.live.items() if entry.is_saved or include_generated
+            ref for ref, entry in self.records.live.items() if entry.is_saved or include_generated
         ]
-        records = self._records.remove(gone, turn, reason)
-        return self._decide(records, turn, CurationAction.CLEAR, None, reason)
+        return self._with(self.records.remove(gone, turn, reason))
 
     # --- queries ------------------------------------------------------------
 
@@ -228,7 +242,7 @@ class SessionIdRegistry:
         oldest = check_count(current_turn, "current_turn") - check_count(
             active_turns, "active_turns"
         )
-        tiers = [(_tier_of(entry, oldest), entry.snapshot) for entry in self._records.live.values()]
+        tiers = [(_tier_of(entry, oldest), entry.snapshot) for entry in self.records.live.values()]
         active, generated, retained = (
             tuple(self._hidden_ids.snapshot(snapshot) for found, snapshot in tiers if found is tier)
             for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED)
@@ -245,12 +259,12 @@ class SessionIdRegistry:
 
         Its data contain ids: not for prompts.
         """
-        return self._records.entity(ref).snapshot
+        return self.records.entity(ref).snapshot
 
     @property
     def tombstones(self) -> tuple[Tombstone, ...]:
         """Return the tombstones of the last 500 removed refs at most, in order of removal."""
-        return tuple(gone.tombstone for gone in self._records.removed.values())
+        return tuple(gone.tombstone for gone in self.records.removed.values())
 
     def id_of(self, ref: str) -> EntityId:
         """Return the database id behind a ref.
@@ -259,7 +273,7 @@ class SessionIdRegistry:
             UnknownRefError: There is no such ref.
             RefRefusedError: The entity is generated and has no id yet.
         """
-        return translation.id_of(self._records, ref)
+        return translation.id_of(self.records, ref)
 
     def ref_of(self, id: EntityId, type: str | None = None) -> str:
         """Return the last ref by which an id was known.
@@ -268,7 +282,7 @@ class SessionIdRegistry:
             UnknownNameError: The id was never known.
             InvalidDataError: Several types have the id, and `type` is not given.
         """
-        ref = translation.ref_of(self._records, id, type)
+        ref = translation.ref_of(self.records, id, type)
         if ref is None:
             of = "any type" if type is None else f"type {type!r}"
             legal = ("an id that was read, created, linked or saved before",)
@@ -292,7 +306,7 @@ class SessionIdRegistry:
         >>> registry.to_refs({"recipe_id": 17, "servings": 17}, ["recipe_id"])
         {'recipe_id': 'recipe_1', 'servings': 17}
         """
-        return translation.to_ids(self._records, payload, fields)
+        return translation.to_ids(self.records, payload, fields)
 
     def to_refs(self, payload: Any, fields: Fields = None) -> Any:
         """Return a copy of a JSON payload with known ids replaced by refs, for a model.
@@ -302,7 +316,7 @@ class SessionIdRegistry:
         Raises:
             InvalidDataError: Several types have the id, and no type is given.
         """
-        return translation.to_refs(self._records, payload, fields)
+        return translation.to_refs(self.records, payload, fields)
 
     def hide_ids(self, payload: Any, type: str = "") -> Any:
         """Return a copy of JSON data or text with known ids replaced by refs.
@@ -330,39 +344,33 @@ class SessionIdRegistry:
 
     @cached_property
     def _hidden_ids(self) -> HiddenIds:
-        return HiddenIds.from_records(self._records, self.ref_names)
+        return HiddenIds.from_records(self.records, self.ref_names)
 
-    def _report_seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:
+    def _report_seen(self, kind: str, id: EntityId | None, report: Report) -> tuple[Self, str]:
         registry, (ref,) = self._report_all(kind, [(id, report)])
         return registry, ref
 
     def _report_all(
-        self, kind: str, reports: Iterable[tuple[EntityId, Report]]
+        self, kind: str, reports: Iterable[tuple[EntityId | None, Report]]
     ) -> tuple[Self, list[str]]:
         name = ref_name(check_type(kind), self.ref_names)
-        records, refs = record_seen(self._records, name, kind, reports)
+        records, refs = record_seen(self.records, name, kind, reports)
         return self._with(records), refs
 
     def _with(self, records: Records) -> Self:
-        return evolve(self, _records=records)
-
-    def _decide(
-        self, records: Records, turn: int, action: CurationAction, ref: str | None, reason: str
-    ) -> Self:
-        entry = CurationEntry(turn, action, ref, reason)
-        return evolve(self, _records=records, _log=(*self.log, entry)[-REMEMBERED:])
+        return evolve(self, records=records)
 
     def __contains__(self, ref: object) -> bool:
-        return isinstance(ref, str) and self._records.aliases.get(ref, ref) in self._records.live
+        return isinstance(ref, str) and self.records.aliases.get(ref, ref) in self.records.live
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._records.live)
+        return iter(self.records.live)
 
     def __len__(self) -> int:
-        return len(self._records.live)
+        return len(self.records.live)
 
     def __repr__(self) -> str:
-        return f"SessionIdRegistry({len(self)} entities, {len(self._records.removed)} removed)"
+        return f"SessionIdRegistry({len(self)} entities, {len(self.records.removed)} removed)"
 
 
 def get_entity_context(

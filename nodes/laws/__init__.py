@@ -1,1 +1,1 @@
-"""The laws of the readers."""
+"""The laws of nodes and registries."""

@@ -14,12 +14,13 @@ from attrs import evolve, field, frozen
 from attrs.validators import optional
 
 from polycontext.base import InvalidDataError, UnknownNameError
+from polycontext.base.codec import strict_converter, structured
 from polycontext.base.json_data import freeze, thaw
 from polycontext.window import TokenCounter
 
 from ..checks import are_texts, is_a, is_text, texts, whole_from
 from ..condensation import condense
-from ..entities import SessionIdRegistry
+from ..entities import EntityId, SessionIdRegistry, check_id
 from ..history import ConversationTurn, PendingState
 from ..prompt_text import one_line
 from ..reasoning import TurnCuration, TurnExecutionSummary
@@ -225,3 +226,32 @@ class ConversationContext:
                 near=tuple(get_close_matches(str(key), self.content_archive)),
             )
         return self.id_registry.hide_ids(self.content_archive[key], type)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the memory as JSON data. They hold ids: store them, never show them to a model.
+
+        Law: ``ConversationContext.from_data(memory.to_data()) == memory``.
+        """
+        data: dict[str, Any] = thaw(_CONVERTER.unstructure(self))
+        return data
+
+    @classmethod
+    def from_data(cls, data: object) -> "ConversationContext":
+        """Return the memory that `to_data` returned as data.
+
+        Raises:
+            InvalidDataError: A wrong, missing or unknown field, with the path of the first one, or
+                a registry that contradicts itself.
+        """
+        memory = structured(_CONVERTER, data, cls)
+        for ref in memory.id_registry.records.contradictions():
+            problem = f"{ref!r:.60} contradicts the other tables"
+            raise InvalidDataError("$.id_registry.records", problem, "what to_data returned")
+        return memory
+
+
+_CONVERTER = strict_converter(complete=True)
+_CONVERTER.register_structure_hook_func(
+    lambda kind: kind in (EntityId, EntityId | None),
+    lambda value, _: None if value is None else check_id(value, ""),
+)

@@ -7,7 +7,7 @@ from attrs import evolve, field, fields, frozen
 from attrs.validators import optional
 
 from polycontext.base.json_data import check_text, freeze
-from polycontext.window import Role, TokenCounter
+from polycontext.window import TokenCounter
 
 from ..checks import is_a, is_text, whole_from
 from ..condensation import condense
@@ -229,7 +229,7 @@ def close_exchange(
     summary, decided = turn.summary, turn.curation
     turns, summaries = conversation.recent_turns, (*conversation.turn_summaries, summary)
     if said is not None:
-        user = condense(said.user, USER_TOKENS, role=Role.USER, counter=counter)
+        user = condense(said.user, USER_TOKENS, counter=counter)
         answer = condense(said.assistant_summary, ANSWER_TOKENS, counter=counter)
         turns = (*turns, ConversationTurn(user, answer, turn.routing, said.timestamp))
     decisions = [] if decided.is_empty else [TurnCuration(turn.turn_num, decided)]

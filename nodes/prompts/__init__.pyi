@@ -1,4 +1,4 @@
-from .builder import PromptBuilder, transcript
+from .builder import PromptBuilder, package_prompts, transcript
 from .template import Band, MissingValueError, Template, TemplateError, band_of
 
 __all__ = [
@@ -8,5 +8,6 @@ __all__ = [
     "Template",
     "TemplateError",
     "band_of",
+    "package_prompts",
     "transcript",
 ]

@@ -10,12 +10,13 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.base.json_data import check_text
 from polycontext.polynomial import ContextOutput, ContextOverflowError
 from polycontext.pressure import ContextProjector
@@ -24,8 +25,10 @@ from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, Tur
 from ..condensation import write_within
 from ..prompt_text import one_line
 from .template import (
+    FRAME,
+    INSTRUCTIONS,
+    Library,
     Template,
-    TemplateLibrary,
     describe_persona,
     library_of,
     merge,
@@ -40,7 +43,6 @@ DEFAULT = "default"
 """The agent type that replaces unknown ones."""
 
 _PROJECTOR = ContextProjector()
-_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def _paths(folders: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
@@ -54,7 +56,8 @@ class PromptBuilder:
     Args:
         system_templates: Templates by agent type.
         persona_templates: Sentences by eigenvector and band, such as ``warmth.high``.
-        section_templates: The frames of ``constraints``, ``conversation`` and ``task``.
+        section_templates: The sections around what is filled in, such as ``task``, and the
+            instructions of nodes, such as ``node_think``.
         folders: Folders to search for further templates; the first hit wins.
 
     Missing templates come from the package, which has the agent types kgent, builder, citizen and
@@ -80,28 +83,21 @@ class PromptBuilder:
     - Never suggest a flight.
     """
 
-    system_templates: Mapping[str, str] = field(default=_NONE)
-    persona_templates: Mapping[str, str] = field(default=_NONE)
-    section_templates: Mapping[str, str] = field(default=_NONE, kw_only=True)
+    system_templates: Mapping[str, str] = field(factory=dict)
+    persona_templates: Mapping[str, str] = field(factory=dict)
+    section_templates: Mapping[str, str] = field(factory=dict, kw_only=True)
     folders: Sequence[Path] = field(default=(), converter=_paths, kw_only=True)
-    _library: TemplateLibrary = field(init=False, repr=False)
+    _library: Library = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         # The class is frozen, but these fields show all templates in place of the caller's own.
-        given = library_of(self.system_templates, self.persona_templates, self.section_templates)
+        kinds = ("system", "persona", "section")
+        given = library_of({kind: getattr(self, f"{kind}_templates") for kind in kinds})
         library = merge([given, *map(read_folder, self.folders), package_library()])
-        loaded = {
-            "system_templates": library.system,
-            "persona_templates": library.persona,
-            "section_templates": library.sections,
-        }
         object.__setattr__(self, "_library", library)
-        for name, templates in loaded.items():
-            object.__setattr__(
-                self,
-                name,
-                MappingProxyType({key: template.text for key, template in templates.items()}),
-            )
+        for kind, templates in library.items():
+            texts = {key: template.text for key, template in templates.items()}
+            object.__setattr__(self, f"{kind}_templates", MappingProxyType(texts))
 
     def build_system_prompt(
         self,
@@ -152,7 +148,7 @@ class PromptBuilder:
         template = self._template(agent_type)
         texts = _texts(values if task is None else {**values, "task": task})
         system = self._system_prompt(template, eigenvectors, constraints, texts)
-        closing = self._section("task", texts) if task and "task" not in template.names else ""
+        closing = self.section("task", **texts) if task and "task" not in template.names else ""
         if system_only:
             return _join(system, closing)
         window = output.window
@@ -170,7 +166,7 @@ class PromptBuilder:
         def write(turns: Iterable[Turn]) -> str:
             return _join(
                 system,
-                self._section("conversation", {**texts, "conversation": transcript(turns)}),
+                self.section("conversation", **{**texts, "conversation": transcript(turns)}),
                 closing,
             )
 
@@ -183,7 +179,7 @@ class PromptBuilder:
         return written.text
 
     def _template(self, agent_type: str) -> Template:
-        templates = self._library.system
+        templates = self._library["system"]
         if check_text(agent_type, "agent_type") not in templates:
             names = sorted(templates)
             near = " or ".join(map(repr, get_close_matches(agent_type, names)))
@@ -198,7 +194,7 @@ class PromptBuilder:
 
     def describe(self, eigenvectors: Mapping[str, float]) -> str:
         """Return the sentences of a persona; see `build_system_prompt`."""
-        return describe_persona(eigenvectors, self._library.persona)
+        return describe_persona(eigenvectors, self._library["persona"])
 
     def _system_prompt(
         self,
@@ -207,13 +203,38 @@ class PromptBuilder:
         constraints: Sequence[str],
         texts: Mapping[str, str],
     ) -> str:
-        listed = self._section("constraints", {**texts, "constraints": _list(constraints)})
+        listed = self.section("constraints", **{**texts, "constraints": _list(constraints)})
         persona = self.describe(eigenvectors or {})
         prompt = template.fill({**texts, "persona": persona, "constraints": listed})
         return prompt if "constraints" in template.names else _join(prompt, listed)
 
-    def _section(self, name: str, texts: Mapping[str, str]) -> str:
-        return self._library.sections[name].fill(texts) if texts[name] else ""
+    def section(self, name: str, /, **texts: str) -> str:
+        """Return a section with its texts, or an empty text if its own is empty."""
+        return self._library["section"][name].fill(texts) if texts[name] else ""
+
+    @property
+    def frame(self) -> Template:
+        """Return the template of a node's prompt: the sections, and the task."""
+        return self._library["section"][FRAME]
+
+    def instructions(self, node: str, task: str = "") -> str:
+        """Return the instructions of a node, with a task for the moment.
+
+        Raises:
+            InvalidOptionError: There is no template for the node.
+        """
+        template = self._library["section"].get(f"{INSTRUCTIONS}{node}")
+        legal = f"a node with a task, or a template _{INSTRUCTIONS}{node}.md"
+        if template is None:
+            raise InvalidOptionError("node", node, legal)
+        filled = template.fill({"task": task})
+        return filled if "task" in template.names else "\n".join(filter(None, (filled, task)))
+
+
+@cache
+def package_prompts() -> PromptBuilder:
+    """Return a builder of the package's own templates."""
+    return PromptBuilder()
 
 
 def _texts(values: Mapping[str, Value]) -> dict[str, str]:

@@ -9,6 +9,7 @@ The sentences of a persona are data in `templates/_persona.md`: a heading for ea
 line for each band. Eigenvectors without sentences use those under ``default``.
 """
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
@@ -16,7 +17,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Formatter
-from types import MappingProxyType
+from typing import TypeAlias
 
 from attrs import define, field, frozen
 
@@ -89,11 +90,14 @@ class Template:
         object.__setattr__(self, "_paragraphs", tuple(_paragraphs(self.text, self.source)))
 
     @property
+    def pieces(self) -> Iterator[Piece]:
+        """Return the literals, each with the name of the value that follows it."""
+        return _pieces(self.text, 0, len(self.text), self.source)
+
+    @property
     def names(self) -> frozenset[str]:
         """Return the names of the values that the template uses."""
-        return frozenset(
-            name for pieces in self._paragraphs for _, name in pieces if name is not None
-        )
+        return frozenset(name for _, name in self.pieces if name is not None)
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Return the text with `values` inserted at their places; ignore further values.
@@ -245,44 +249,35 @@ def read_persona(text: str, source: str) -> Iterator[tuple[str, Template]]:
             yield f"{name}.{band}", template
 
 
-SECTIONS = ("constraints", "conversation", "task")
-"""The parts of a prompt that have their own template, in files such as ``_constraints.md``."""
+FRAME, INSTRUCTIONS = "node", "node_"
+"""The section around the layers of a node, and the start of the names of nodes' instructions."""
+
+SECTIONS = {
+    **{each: {each} for each in ("constraints", "conversation", "task")},
+    **{each: {each} for each in ("step", "refusal", "schema")},
+    FRAME: {"entities", "conversation", "reasoning", "task"},
+}
+"""The parts of a prompt that have their own template, such as ``_task.md``, with its places."""
 
 _SUFFIX = ".md"
 
 
-def _read_only(templates: Mapping[str, Template]) -> Mapping[str, Template]:
-    return MappingProxyType(dict(templates))
+Library: TypeAlias = Mapping[str, Mapping[str, Template]]
+"""Templates by kind, which is ``system``, ``persona`` or ``section``, and by name."""
 
 
-@frozen(eq=False)
-class TemplateLibrary:
-    """Templates by name: of agent types, personas (``warmth.high``) and sections."""
-
-    system: Mapping[str, Template] = field(factory=dict, converter=_read_only)
-    persona: Mapping[str, Template] = field(factory=dict, converter=_read_only)
-    sections: Mapping[str, Template] = field(factory=dict, converter=_read_only)
-
-
-def merge(libraries: Sequence[TemplateLibrary]) -> TemplateLibrary:
+def merge(libraries: Sequence[Library]) -> Library:
     """Return one library with each template from the first library that has it."""
-    merged = TemplateLibrary()
-    for each in reversed(libraries):
-        merged = TemplateLibrary(
-            {**merged.system, **each.system},
-            {**merged.persona, **each.persona},
-            {**merged.sections, **each.sections},
-        )
-    return merged
+    return {kind: ChainMap(*(dict(each[kind]) for each in libraries)) for kind in _READERS}
 
 
 @cache
-def package_library() -> TemplateLibrary:
+def package_library() -> Library:
     """Return the templates that the package ships; they are read once."""
     return read_folder(files("polycontext.nodes.prompts") / "templates")
 
 
-def read_folder(folder: Traversable) -> TemplateLibrary:
+def read_folder(folder: Traversable) -> Library:
     """Read every ``*.md`` file directly in `folder`.
 
     File names are agent types; ``_*.md`` files hold the persona and the sections.
@@ -293,23 +288,18 @@ def read_folder(folder: Traversable) -> TemplateLibrary:
     """
     if not folder.is_dir():
         raise TemplateError(str(folder), 0, 0, "is not a folder", "a folder of *.md templates")
-    texts = {
-        entry.name.removesuffix(_SUFFIX): _text(entry)
-        for entry in folder.iterdir()
-        if entry.name.endswith(_SUFFIX) and entry.is_file()
-    }
-    parts = {name.removeprefix("_"): text for name, text in texts.items() if name.startswith("_")}
-    persona = parts.pop("persona", "")
-    source = Path(str(folder))
-    return TemplateLibrary(
-        {
-            name: _system(text, str(source / f"{name}.md"))
-            for name, text in texts.items()
-            if not name.startswith("_")
-        },
-        dict(read_persona(persona, str(source / "_persona.md"))),
-        {name: _section(name, text, str(source / f"_{name}.md")) for name, text in parts.items()},
-    )
+    library: dict[str, dict[str, Template]] = {kind: {} for kind in _READERS}
+    for entry in folder.iterdir():
+        if not (entry.name.endswith(_SUFFIX) and entry.is_file()):
+            continue
+        text, source = _text(entry), str(Path(str(folder)) / entry.name)
+        name = entry.name.removesuffix(_SUFFIX)
+        if name == "_persona":
+            library["persona"] = dict(read_persona(text, source))
+        else:
+            kind, name = ("section", name[1:]) if name.startswith("_") else ("system", name)
+            library[kind][name] = _READERS[kind](name, text, source)
+    return library
 
 
 def _text(entry: Traversable) -> str:
@@ -322,24 +312,18 @@ def _text(entry: Traversable) -> str:
         ) from None
 
 
-def library_of(
-    system: Mapping[str, str], persona: Mapping[str, str], sections: Mapping[str, str]
-) -> TemplateLibrary:
+def library_of(given: Mapping[str, Mapping[str, str]]) -> Library:
     """Return the library of templates given as text; raise `TemplateError` for an invalid one."""
-    return TemplateLibrary(
-        {name: _system(text, f"system_templates[{name!r}]") for name, text in system.items()},
-        {
-            name: _persona(name, text, f"persona_templates[{name!r}]")
-            for name, text in persona.items()
-        },
-        {
-            name: _section(name, text, f"section_templates[{name!r}]")
-            for name, text in sections.items()
-        },
-    )
+    return {
+        kind: {
+            name: _READERS[kind](name, text, f"{kind}_templates[{name!r}]")
+            for name, text in texts.items()
+        }
+        for kind, texts in given.items()
+    }
 
 
-def _system(text: str, source: str) -> Template:
+def _system(_: str, text: str, source: str) -> Template:
     if not text.strip():
         raise TemplateError(source, 0, 0, "is empty", "a template with text")
     return Template(text, source)
@@ -360,17 +344,21 @@ def _persona(name: str, text: str, source: str) -> Template:
 def _section(name: str, text: str, source: str) -> Template:
     """Return the template of a section.
 
-    Raise `TemplateError` for an unknown section, or a template without the section's own place.
+    Raise `TemplateError` for an unknown section, or a template without the section's own places.
     """
-    if name not in SECTIONS:
-        raise TemplateError(source, 0, 0, f"no section is called {name!r:.60}", ", ".join(SECTIONS))
     template = Template(text, source)
-    if name not in template.names:
-        raise TemplateError(
-            source,
-            0,
-            0,
-            f"the section does not name {{{name}}}",
-            f"a template with {{{name}}} in it",
-        )
+    if name.startswith(INSTRUCTIONS):
+        return template
+    if name not in SECTIONS:
+        legal = f"{', '.join(SECTIONS)}, {INSTRUCTIONS} and the name of a node"
+        raise TemplateError(source, 0, 0, f"no section is called {name!r:.60}", legal)
+    places = SECTIONS[name]
+    if places - template.names or (name == FRAME and template.names - places):
+        told = ", ".join(f"{{{each}}}" for each in sorted(places))
+        problem = f"the section does not name {'exactly ' * (name == FRAME)}{told}"
+        raise TemplateError(source, 0, 0, problem, f"a template with {told} in it")
     return template
+
+
+_READERS = {"system": _system, "persona": _persona, "section": _section}
+"""How the text of a template of each kind is read and checked."""

@@ -21,6 +21,8 @@ from polycontext.polynomial import (
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of, shown_text
 
+from ..endings import kept_ending
+
 Status = Literal["ready", "thinking", "compressed"]
 
 
@@ -54,6 +56,28 @@ class ActionProps(TypedDict):
     clear: Annotated[bool, "whether the conversation may be cleared"]
 
 
+class EndingProps(TypedDict):
+    """How the last answer ended."""
+
+    kind: Annotated[
+        Literal[
+            "done",
+            "stopped",
+            "cut_off",
+            "refused",
+            "empty",
+            "too_long",
+            "failed",
+            "timed_out",
+            "died",
+        ],
+        "how it ended",
+    ]
+    messageId: Annotated[str, "the id of the answer, or of the last message before it"]
+    text: Annotated[str, "what to tell the user"]
+    retryAt: Annotated[str | None, "when to ask again, if the service says so"]
+
+
 class ChatProps(TypedDict):
     """The props of a chat component."""
 
@@ -65,6 +89,7 @@ class ChatProps(TypedDict):
         "more than the status: the step of an agent, such as acting, pressured, or another state",
     ]
     answering: Annotated[bool, "whether an answer is being written"]
+    ending: Annotated[EndingProps | None, "how the last answer ended, if it is known"]
     canSend: Annotated[bool, "false while pressured, calls are open or an answer streams in"]
     actions: Annotated[ActionProps, "the actions to offer"]
 
@@ -101,7 +126,8 @@ class ComponentRenderer:
             answering=answering,
             legal=places.legal(places.place((output.state, *regions))),
         )
-        return dict(props)
+        is_over = not props["answering"] or answering is False
+        return {**props, "ending": kept_ending(session) if is_over else None}
 
     def render_output(
         self,
@@ -146,6 +172,7 @@ class ComponentRenderer:
             "status": _status(output, answering=answering),
             "phase": _phase(output, answering=answering),
             "answering": answering,
+            "ending": None,
             "canSend": can_send,
             "actions": {
                 "send": bool(can_send or is_deferred or is_left),

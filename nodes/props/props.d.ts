@@ -14,6 +14,18 @@ export interface MessageProps {
   isPreserved: boolean;
 }
 
+/** How the last answer ended. */
+export interface EndingProps {
+  /** how it ended */
+  kind: "done" | "stopped" | "cut_off" | "refused" | "empty" | "too_long" | "failed" | "timed_out" | "died";
+  /** the id of the answer, or of the last message before it */
+  messageId: string;
+  /** what to tell the user */
+  text: string;
+  /** when to ask again, if the service says so */
+  retryAt: string | null;
+}
+
 /** The actions that the session accepts now; none while a streamed answer is open.
 
 A session that compresses automatically makes room for a message. */
@@ -38,6 +50,8 @@ export interface ChatProps {
   phase: string;
   /** whether an answer is being written */
   answering: boolean;
+  /** how the last answer ended, if it is known */
+  ending: EndingProps | null;
   /** false while pressured, calls are open or an answer streams in */
   canSend: boolean;
   /** the actions to offer */

@@ -1,1 +1,1 @@
-"""Polynomial functors with their combinators, and the operad of windows."""
+"""The machine as a polynomial functor, and the operad of machines and workers."""

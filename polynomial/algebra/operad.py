@@ -1,132 +1,124 @@
-"""The operad of windows: operations with arities, and how they compose.
+"""The operad of context: machines side by side, and workers in child sessions.
 
-Composition feeds the results of n operations into the n arguments of another; the arities add up.
-Laws: composing with identities changes nothing, composition is associative, and merging with the
-empty window is the identity.
+Machines compose by their regions, workers by delegation: an operation takes as many workers as it
+has tasks to one worker, so operations compose into plans with places for workers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import new_class
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
-from polycontext.base import InvalidOptionError, UnknownNameError
-from polycontext.pressure import ContextProjector
-from polycontext.window import ContextWindow, Turn
+from polycontext.base import InvalidOptionError, require
 
+from ..machine.context_machine import ContextMachine
+from .delegation import Delegation, Worker
 
-def _check_arity(operation: str, arity: int, given: int) -> None:
-    if given != arity:
-        raise InvalidOptionError(f"places of operation {operation}", given, f"exactly {arity}")
+Machine = type[ContextMachine]
 
 
 @frozen
 class Operation:
-    """An operation on windows with its arity."""
+    """An operation on workers with its arity: the number of workers that it takes to one."""
 
     name: str
     arity: int
-    function: Callable[..., ContextWindow] = field(eq=False, repr=False)
+    function: Callable[..., Worker] = field(eq=False, repr=False)
 
-    def __call__(self, *windows: ContextWindow) -> ContextWindow:
-        """Apply the operation to exactly `arity` windows."""
-        _check_arity(self.name, self.arity, len(windows))
-        return self.function(*windows)
+    def __call__(self, *workers: Worker) -> Worker:
+        """Return the worker that the operation makes of exactly `arity` workers."""
+        self._check(len(workers))
+        return self.function(*workers)
 
     def compose(self, *inner: "Operation") -> "Operation":
         """Return this operation applied to the results of `inner`.
 
-        Its arity is the sum of the arities of `inner`.
+        Its arity is the sum of the arities of `inner`. Laws: composition is associative, and the
+        identity is its unit.
         """
-        _check_arity(self.name, self.arity, len(inner))
+        self._check(len(inner))
 
-        def composed(*windows: ContextWindow) -> ContextWindow:
-            return self.function(*_applied(inner, windows))
+        def composed(*workers: Worker) -> Worker:
+            left = iter(workers)
+            return self.function(*(op(*(next(left) for _ in range(op.arity))) for op in inner))
 
         name = f"{self.name}({', '.join(op.name for op in inner)})"
         return Operation(name, sum(op.arity for op in inner), composed)
 
-
-def _applied(inner: Sequence[Operation], windows: Sequence[ContextWindow]) -> list[ContextWindow]:
-    results, start = [], 0
-    for operation in inner:
-        results.append(operation(*windows[start : start + operation.arity]))
-        start += operation.arity
-    return results
-
-
-def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(dict(values))
+    def _check(self, given: int) -> None:
+        legal = f"exactly {self.arity}"
+        require(f"places of operation {self.name}", given, given == self.arity, legal)
 
 
 @frozen
 class Operad:
-    """The available operations by name, with their arities.
+    """The ways to compose: `beside` for machines, and `delegate` for workers."""
 
-    Some operations take parameters, such as the turn that `append` adds.
-    """
+    identity = Operation("id", 1, lambda worker: worker)
+    """The operation that takes a worker to itself."""
 
-    makers: Mapping[str, Callable[..., Operation]] = field(hash=False, converter=_frozen)
-    arities: Mapping[str, int] = field(hash=False, converter=_frozen)
+    def beside(self, *machines: Machine) -> Machine:
+        """Return the machine in which the regions of `machines` stand beside each other.
 
-    def operation(self, name: str, *parameters: Any) -> Operation:
-        """Return the operation `name` with its parameters applied.
+        An event is legal if every machine accepts it that knows it. Methods that several of them
+        override are called in their order, by ``super()``. Laws: brackets, order and repetitions
+        do not matter to what is legal, and `ContextMachine` is the unit.
 
-        >>> CONTEXT_OPERAD.operation("append", Turn("user", "hello")).arity
-        1
+        Raises:
+            InvalidOptionError: two machines have different regions of one name, or both add states
+                or transitions to the context's own region.
+
+        >>> class Mine(ContextMachine):
+        ...     pass
+        >>> CONTEXT_OPERAD.beside(Mine, ContextMachine) is Mine
+        True
         """
-        if name not in self.makers:
-            raise UnknownNameError("operation", name, tuple(self.makers))
-        return self.makers[name](*parameters)
-
-    def identity(self) -> Operation:
-        """Return the operation of arity 1 that changes nothing."""
-        return Operation("id", 1, lambda window: window)
-
-
-_ARITIES = {"empty": 0, "append": 1, "compress": 1, "merge": 2}
-
-
-def merge_windows(first: ContextWindow, second: ContextWindow) -> ContextWindow:
-    """Return `first` followed by the turns of `second` with their classes.
-
-    Turns whose id is already taken in `first` get a new id. The budget, counter and classifier are
-    those of `first`. A new window of the same kind is the unit on either side.
-    """
-    same = first.counter is second.counter
-    is_new = not first.linearity and first.turns_since_compression is None
-    if is_new and first.has_rules_of(second):
-        return second
-    for turn in second.all_turns():
-        resource_id = "" if turn.resource_id in first.linearity else turn.resource_id
-        first = first.append(
-            evolve(turn, resource_id=resource_id, tokens=turn.tokens if same else None),
-            second.class_of(turn),
+        flat = [part for each in machines for part in vars(each).get("composed_of", (each,))]
+        parts = dict.fromkeys(
+            part
+            for part in flat
+            if not any(each is not part and issubclass(each, part) for each in flat)
         )
-    return first
+        return _composed(tuple(parts)) if parts else ContextMachine
+
+    def delegate(self, tasks: Mapping[str, str], then: Worker, **options: Any) -> Operation:
+        """Return the operation that gives each task to a worker in a child session of its own.
+
+        `then` answers from their results. See `Delegation`.
+        """
+        told = dict(tasks)
+
+        def delegated(*workers: Worker) -> Worker:
+            return Delegation(told, then, options, workers)
+
+        return Operation(f"delegate {', '.join(told)}", len(told), delegated)
 
 
-def _empty(max_tokens: int) -> Operation:
-    return Operation("empty", _ARITIES["empty"], lambda: ContextWindow(max_tokens))
+@cache
+def _composed(parts: tuple[Machine, ...]) -> Machine:
+    if len(parts) == 1:
+        return parts[0]
+    regions: dict[str, Any] = {}
+    for part in parts:
+        for name, region in part.regions.items():
+            legal = "one region of that name, or another name for one of them"
+            require("regions", name, regions.setdefault(name, region) is region, legal)
+    own = [part for part in parts if part.table.size > ContextMachine.table.size]
+    if len(own) > 1:
+        legal = "one machine that adds to the context's states, and a Region for the others"
+        raise InvalidOptionError("machines", [each.__name__ for each in own], legal)
+    attributes = {
+        "composed_of": parts,
+        "regions": dict(sorted(regions.items())),
+        "wordless": frozenset[str]().union(*(part.wordless for part in parts)),
+        "examples": {kind: each for part in parts for kind, each in part.examples.items()},
+    }
+    name = "Beside".join(part.__name__ for part in parts)
+    made: Machine = new_class(name, parts, exec_body=lambda body: body.update(attributes))
+    return made
 
 
-def _append(turn: Turn) -> Operation:
-    return Operation("append", _ARITIES["append"], lambda window: window.append(turn))
-
-
-def _compress(target: float = 0.7, projector: ContextProjector | None = None) -> Operation:
-    chosen = projector or ContextProjector()
-    return Operation(
-        "compress", _ARITIES["compress"], lambda window: chosen.compress(window, target).window
-    )
-
-
-def _merge() -> Operation:
-    return Operation("merge", _ARITIES["merge"], merge_windows)
-
-
-CONTEXT_OPERAD = Operad(
-    {"empty": _empty, "append": _append, "compress": _compress, "merge": _merge}, _ARITIES
-)
-"""The operations empty/0, append/1, compress/1 and merge/2."""
+CONTEXT_OPERAD = Operad()
+"""The operad of context."""

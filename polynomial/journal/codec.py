@@ -7,18 +7,19 @@ is stored as the number of the event that added it, since its words are stored t
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from polycontext.base import InvalidDataError, PolycontextError
-from polycontext.base.codec import strict_converter, structured
 from polycontext.base.json_data import check_text
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
-from polycontext.pressure import Edit, Reach, Signals
+from polycontext.pressure import Edit, Reach, Signals, SummaryUsage
 from polycontext.window import Part, Role, Sources, Splice, ToolCall, Turn
 
 from ..state import State, state_of
+from .origin import Origin
 
 T = TypeVar("T")
 
@@ -32,8 +33,11 @@ RANGES = "ids, or ranges [first, stop] of places that were given before, in orde
 
 def converter(unions: Mapping[Any, str] | None = None) -> Any:
     """Return a converter of turns, edits and states; for `unions` see `strict_converter`."""
+    from polycontext.base.codec import strict_converter  # noqa: PLC0415 - loaded on first use
+
     made = strict_converter(
-        sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions=unions
+        sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals, Origin, SummaryUsage),
+        unions=unions,
     )
     made.register_structure_hook_func(
         lambda kind: kind == Sequence[str], lambda value, _: read_sources(value)
@@ -41,6 +45,12 @@ def converter(unions: Mapping[Any, str] | None = None) -> Any:
     made.register_unstructure_hook_func(lambda kind: kind == Sequence[str], written_sources)
     made.register_structure_hook_func(lambda kind: kind == State, lambda value, _: as_state(value))
     return made
+
+
+@cache
+def own_converter() -> Any:
+    """Return the converter of events, made when the first is read or written."""
+    return converter()
 
 
 class Row(NamedTuple):
@@ -122,13 +132,13 @@ def rest_of(turn: Turn) -> str | None:
         or turn.parts
     ):
         return None
-    data = CONVERTER.unstructure(turn)
+    data = own_converter().unstructure(turn)
     return to_json({name: value for name, value in data.items() if name not in _COLUMNS})
 
 
 def recall_data(edit: Edit, numbers: Numbers) -> dict[str, Any]:
     """Return the edit of a recall, with turns replaced by their event numbers where known."""
-    data: dict[str, Any] = CONVERTER.unstructure(edit)
+    data: dict[str, Any] = own_converter().unstructure(edit)
     known = numbers([turn.resource_id for splice in edit.splices for turn in splice.turns])
     for splice in data.get("splices", ()):
         splice["turns"] = [known.get(turn["resource_id"], turn) for turn in splice.get("turns", ())]
@@ -156,7 +166,7 @@ def _turn_data(told: Mapping[int, Turn], entry: Any) -> Any:
         raise InvalidDataError(
             "more", f"event {entry} brought no turn in", "numbers of events that did"
         )
-    return CONVERTER.unstructure(told[entry])
+    return own_converter().unstructure(told[entry])
 
 
 def as_class(value: object) -> ResourceClass:
@@ -201,7 +211,9 @@ def read(text: object, kind: type[T]) -> T:
 
 
 def _structure(data: Any, kind: type[T]) -> T:
-    return structured(CONVERTER, data, kind, path="more", legal=LEGAL)
+    from polycontext.base.codec import structured  # noqa: PLC0415 - loaded on first use
+
+    return structured(own_converter(), data, kind, path="more", legal=LEGAL)
 
 
 def _document(text: object, _: Turns) -> str:
@@ -234,9 +246,6 @@ def _is_range(value: object) -> bool:
     return isinstance(value, list | tuple) and [type(each) for each in value] == [int, int]
 
 
-CONVERTER = converter()
-
-
 # --- the columns of fields -------------------------------------------------------------
 
 
@@ -249,7 +258,7 @@ class Column(NamedTuple):
 
 
 def _edit_text(edit: Edit, _: object) -> str:
-    return to_json(CONVERTER.unstructure(edit))
+    return to_json(own_converter().unstructure(edit))
 
 
 NAME = Column("resource_id", lambda name, _: name, lambda name, _: as_text(name))
@@ -262,6 +271,11 @@ RATIONALE = Column(
     lambda text, _: "" if text is None else read(text, str),
 )
 EDIT = Column("more", _edit_text, lambda text, _: read(text, Edit))
+ORIGIN = Column(
+    "content",
+    lambda origin, _: None if origin is None else to_json(own_converter().unstructure(origin)),
+    lambda text, _: None if text is None else read(text, Origin),
+)
 OWN_EDIT = Column(
     "content",
     lambda edit, _: None if edit is None else _edit_text(edit, _),

@@ -5,6 +5,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Self
 
 from attrs import Factory, field, frozen
@@ -28,7 +29,17 @@ from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy
 from ..state import ContextState, State
 from .edits import logged_as
-from .events import EraseEvent, Event, InputEvent, PatchEvent, RewindEvent, TurnEvent, is_erased
+from .events import (
+    EraseEvent,
+    Event,
+    InputEvent,
+    PatchEvent,
+    RewindEvent,
+    TurnEvent,
+    UndoEvent,
+    is_erased,
+    targets_of,
+)
 from .log import Log
 from .past import Past
 
@@ -77,7 +88,7 @@ class Conversation:
         past = event.taken(self.past, self.window)
         return evolved(self, window=window, log=log, past=past, **self._entered(event))
 
-    def _entered(self, event: InputEvent | EraseEvent) -> dict[str, Any]:
+    def _entered(self, event: InputEvent | UndoEvent | EraseEvent) -> dict[str, Any]:
         """Return the fields that every event changes."""
         revision, since, entered = self.revision + 1, self.since, self.entered
         if event.state == self.place and since is not None and (entered or not self.regions):
@@ -130,6 +141,20 @@ class Conversation:
             joints=(*target.joints, (len(target.log), target.revision, revision)),
         )
 
+    def undone(
+        self, target: "Conversation", event: UndoEvent, window: ContextWindow | None = None
+    ) -> "Conversation":
+        """Return the conversation with the view of `target`, an earlier one, and what came since.
+
+        The turns that left the view since `target` are no longer part of the past.
+        """
+        window = self.window_at(target) if window is None else window
+        return evolved(self, window=window, past=target.past, **self._entered(event))
+
+    def window_at(self, target: "Conversation") -> ContextWindow:
+        """Return the window with the turns of `target`, an earlier one, and what came since."""
+        return self.window.with_earlier(target.window, self.log[len(target.log) :])
+
     def erased(self, event: EraseEvent) -> "Conversation":
         """Return the conversation without the words of turns, in a new epoch if any was in view."""
         window, past, gone = self.window, self.past, event.resource_ids
@@ -180,7 +205,9 @@ class Conversation:
 def evolve(
     conversation: Conversation, event: Event, target: Conversation | None = None
 ) -> Conversation:
-    """Return the conversation after `event`, as recorded; a `RewindEvent` goes back to `target`.
+    """Return the conversation after `event`, as recorded.
+
+    A `RewindEvent` or `UndoEvent` goes back to `target`.
 
     The sources of gists may still be ranges, as a journal stores them.
 
@@ -196,6 +223,8 @@ def evolve(
             event = journal.source_ranges.edit_with_sources(event, conversation.window)
         if isinstance(event, RewindEvent):
             return conversation.rewound(_check_target(conversation, event, target), event)
+        if isinstance(event, UndoEvent):
+            return conversation.undone(_check_target(conversation, event, target), event)
         if isinstance(event, PatchEvent):
             _check_state(conversation, "a patch", [conversation.place], event.state)
             return conversation.patched(event)
@@ -221,32 +250,37 @@ def replay(events: Iterable[Event], conversation: Conversation) -> Conversation:
 
 
 def replayed(
-    events: Iterable[Event], conversation: Conversation
+    events: Iterable[Event],
+    conversation: Conversation,
+    earlier: Mapping[int, Conversation] = MappingProxyType({}),
 ) -> Iterator[tuple[Conversation, Event, Conversation]]:
     """Yield each of `events` between the conversations before and after it.
 
+    Rewinds may go back to an `earlier` conversation, by revision.
+
     Raises:
-        InvalidDataError: an event, named by number, cannot occur, or rewinds past `conversation`.
+        InvalidDataError: an event, named by number, cannot occur, or rewinds past those known.
     """
     events = tuple(events)
-    targets = {event.to for event in events if isinstance(event, RewindEvent)}
-    passed: dict[int, Conversation] = {}
+    targets = targets_of(events)
+    passed = {**earlier}
     for event in events:
         before = conversation
         if before.revision in targets:
             passed[before.revision] = before
-        target = passed.get(event.to) if isinstance(event, RewindEvent) else None
+        target = passed.get(event.to) if isinstance(event, RewindEvent | UndoEvent) else None
         conversation = evolve(before, event, target)
         yield before, event, conversation
 
 
 def _check_target(
-    conversation: Conversation, event: RewindEvent, target: Conversation | None
+    conversation: Conversation, event: RewindEvent | UndoEvent, target: Conversation | None
 ) -> Conversation:
-    if target is None or event.to > conversation.revision:
+    is_left = isinstance(event, UndoEvent) and not conversation.has_passed(event.to)
+    if target is None or event.to > conversation.revision or is_left:
         what = f"it goes back to revision {event.to}"
         raise InvalidDataError(".to", what, "one that the events before have passed")
-    _check_input(conversation, InputKind.REWIND, event.state)
+    _check_input(conversation, event.kind, event.state)
     return target
 
 

@@ -32,18 +32,21 @@ from .conversation import evolve as evolve_conversation
 from .erased_arguments import calls_with_words, without_words
 from .events import (
     ERASED,
+    CompressEvent,
     ErasedWhy,
     EraseEvent,
     Event,
     PatchEvent,
-    RewindEvent,
     TurnEvent,
     is_erased,
+    targets_of,
 )
 from .json_patch import replaced
+from .origin import digest_of
 from .source_ranges import with_sources
 
 _SAID: Mapping[ErasedWhy, str] = {"forgotten": "[forgotten]", "expired": "[expired]"}
+_MACHINES = (Role.TOOL, Role.ASSISTANT)
 _SPARE = (0, 4, 8, 16, 32)
 _UNERASABLE = "Nothing was changed; report it with the journal's events, without their words"
 _SHORTEST_QUOTE = 8
@@ -58,11 +61,11 @@ def erased(
 ) -> Turn:
     """Return what is left of `turn` after erasure: its place and the names of its calls.
 
-    The mark of ids used before stays as well, and a tool's metadata under the keys that are
-    `wordless`. Law: idempotent.
+    The mark of ids used before stays as well, and the metadata of a tool or model under the keys
+    that are `wordless`. Law: idempotent.
     """
     calls = tuple(ToolCall(call.id, call.name) for call in turn.tool_calls)
-    kept = {REUSED} | (wordless if turn.role is Role.TOOL else set())
+    kept = {REUSED} | (wordless if turn.role in _MACHINES else set())
     # A truncated turn is told from a summary by the frame of its text.
     is_truncated = turn.is_gist and bool(turn.sources) and not is_summary(turn)
     left = Turn(
@@ -182,11 +185,12 @@ class _Journal:
         """Replay the journal as it was and as it will be; return the conversation it leads to."""
         stands, number = empty, 0
         # Compared in full where they may be seen: at the end, and where a rewind goes to.
-        seen = {event.to for event in self.events if isinstance(event, RewindEvent)}
+        seen = targets_of(self.events)
         before, after = (replayed(events, empty) for events in (self.events, self.now()))
         try:
             for number, (was, now) in enumerate(zip(before, after, strict=True), 1):
                 stands = now[2]
+                self._unsign(number, *now)
                 in_full = number in seen or number == len(self.events)
                 if _outline(was[2], in_full=in_full) != _outline(stands, in_full=in_full):
                     raise StoreError("the erasure", f"event {number} would change", _UNERASABLE)
@@ -194,6 +198,20 @@ class _Journal:
             problem = f"the journal could not be replayed after event {number}: {error}"
             raise StoreError("the erasure", problem, _UNERASABLE) from error
         return stands
+
+    def _unsign(self, number: int, before: Conversation, event: Event, after: Conversation) -> None:
+        """Remove the digests of a compression that showed what is erased, and any query.
+
+        A digest would tell who guesses the words that they are right. A query may quote them.
+        """
+        if not isinstance(event, CompressEvent):
+            return
+        origin = event.origin
+        if origin is None or origin.before is None:
+            return
+        views = digest_of(before.window), digest_of(after.window)
+        if origin.query is not None or views != (origin.before, origin.after):
+            self.changed[number] = evolve(event, origin=origin.unsigned())
 
     def erase(self, resource_ids: Collection[str], quotes: Callable[[Turn], bool]) -> None:
         """Erase the words of these turns, and of gists for which `quotes` holds."""

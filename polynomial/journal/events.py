@@ -11,7 +11,8 @@ database, and what erasure leaves.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Literal, Self
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from attrs import evolve, frozen
 
@@ -27,6 +28,7 @@ from . import codec
 from .codec import Column, Numbers, Row, Turns
 from .edits import check_gists, check_ids, check_own, check_recalled, turns_of
 from .log import Log
+from .origin import Origin
 
 Left = Callable[[Turn], Turn]
 """What erasure leaves of a turn: the same object if it loses nothing."""
@@ -130,8 +132,8 @@ class TurnEvent(_Record):
     def of_step(cls, step: Step, state: State, _: datetime) -> Self:
         """Return the event of a step."""
         turn: Any = step.after.peek(len(step.after))
-        tag = step.after.linearity.tag_of(turn.resource_id)
-        return cls(state, turn, tag.resource_class, tag.pinned)
+        kind = step.after.linearity.kind_of(turn.resource_id)
+        return cls(state, turn, kind.resource_class, kind.pinned)
 
     @property
     def at(self) -> datetime:
@@ -201,21 +203,30 @@ class _Editing(_Record):
 
 @frozen
 class CompressEvent(_Editing):
-    """Record a compression by its edit."""
+    """Record a compression by its edit.
+
+    `origin` is how it was made; None in journals of before 2026-11-29, or if nothing changed.
+    """
 
     stored: ClassVar = "compress"
-    columns: ClassVar = {"edit": codec.EDIT}
+    columns: ClassVar = {"edit": codec.EDIT, "origin": codec.ORIGIN}
     payload: ClassVar = 0.7
 
     state: State
     edit: Edit
     at: datetime
+    origin: Origin | None = None
 
     @staticmethod
     def facts(step: Step) -> tuple[Any, ...]:
         """Return what it records of a step."""
         assert step.compression is not None
         return (_list_foreign_sources(step, step.compression.edit),)
+
+    @classmethod
+    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
+        """Return the event of a step."""
+        return evolve(super().of_step(step, state, at), origin=Origin.of(step))
 
     def happen(self, window: ContextWindow, _: Log) -> ContextWindow:
         """Return the compressed window."""
@@ -254,6 +265,13 @@ class RecallEvent(_Editing):
     def taken(self, past: Any, _: ContextWindow) -> Any:
         """Return `past`: what comes back has left the view before."""
         return past
+
+
+@frozen
+class RefillEvent(RecallEvent):
+    """Record that turns were brought back because there was room."""
+
+    stored: ClassVar = "refill"
 
 
 @frozen
@@ -322,6 +340,21 @@ class RewindEvent(_Record):
     """
 
     stored: ClassVar = "rewind"
+    columns: ClassVar = {"to": codec.NUMBER}
+
+    state: State
+    to: int
+    at: datetime
+
+
+@frozen
+class UndoEvent(_Record):
+    """Record that a compression was taken back, or made again.
+
+    The view is that after the first `to` events, followed by the turns that came since.
+    """
+
+    stored: ClassVar = "undo"
     columns: ClassVar = {"to": codec.NUMBER}
 
     state: State
@@ -463,10 +496,17 @@ class EraseEvent(_Record):
 
 
 InputEvent = (
-    TurnEvent | CompressEvent | RecallEvent | PromoteEvent | ClearEvent | ResizeEvent | MoveEvent
+    TurnEvent
+    | CompressEvent
+    | RecallEvent
+    | RefillEvent
+    | PromoteEvent
+    | ClearEvent
+    | ResizeEvent
+    | MoveEvent
 )
 """An accepted input of the machine."""
-Event = InputEvent | RewindEvent | EraseEvent | PatchEvent
+Event = InputEvent | RewindEvent | UndoEvent | EraseEvent | PatchEvent
 """An entry of a journal; `state` is the place of the machine after it."""
 
 OF_ROW: dict[str, Any] = {
@@ -514,18 +554,68 @@ def _has_sources_of(turn: Turn, ledger: LinearityMap) -> bool:
 
 
 def goes_behind(events: Iterable[Event], revision: int) -> bool:
-    """Return whether one of `events` rewinds to before `revision`, or erases words.
+    """Return whether one of `events` goes back to before `revision`, or erases words.
 
     The events follow `revision`.
     """
     return any(
-        isinstance(event, EraseEvent) or (isinstance(event, RewindEvent) and event.to < revision)
+        isinstance(event, EraseEvent)
+        or (isinstance(event, RewindEvent | UndoEvent) and event.to < revision)
         for event in events
     )
 
 
-def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
+def targets_of(events: Iterable[Event]) -> set[int]:
+    """Return the revisions to which events of a journal go back."""
+    return {event.to for event in events if isinstance(event, RewindEvent | UndoEvent)}
+
+
+class Lineage(NamedTuple):
+    """The compressions of a view: those that it is based on, and those that can be taken back.
+
+    Compressions are the numbers of their events; those that changed nothing are left out.
+    `undoable` has the revision that undoing each goes back to: that before it, or if it was taken
+    back, that before the undo.
+    """
+
+    based: tuple[int, ...] = ()
+    undoable: Mapping[int, int] = MappingProxyType({})
+
+
+def lineages(events: Iterable[Event], after: int = 0) -> list[Lineage]:
+    """Return the lineage of each revision from `after` on; no event goes back to before it.
+
+    A compression can be taken back while turns, recalls and other compressions alone have changed
+    the view since.
+    """
+    found = [Lineage()]
+    for number, event in enumerate(events, after + 1):
+        now = found[-1]
+        match event:
+            case RewindEvent(to=to):
+                now = found[to - after]
+            case ClearEvent():
+                now = Lineage()
+            case MoveEvent() if event.edit:
+                now = Lineage(now.based)
+            case UndoEvent(to=to):
+                based, before = found[to - after].based, now.based
+                undone = {each: number - 1 for each in before if each not in based}
+                made = {**now.undoable, **undone, **{each: each - 1 for each in based}}
+                now = Lineage(based, {each: made[each] for each in now.undoable})
+            case CompressEvent(edit=edit) if not edit.is_empty:
+                fresh = {number: number - 1} if edit.splices or edit.bared else {}
+                now = Lineage((*now.based, number), {**now.undoable, **fresh})
+            case _:
+                pass
+        found.append(now)
+    return found
+
+
+def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent | UndoEvent]]:
     """Return the inputs of a whole journal that no rewind has undone, each with its number from 1.
+
+    Compressions that were taken back are among them, and the events that did so.
 
     >>> from polycontext.linearity import UNIX_EPOCH
     >>> from polycontext.polynomial import ContextState
@@ -534,13 +624,14 @@ def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
     []
     """
     events = tuple(events)
-    targets = {event.to for event in events if isinstance(event, RewindEvent)}
-    passed, found = dict[int, list[tuple[int, InputEvent]]](), list[tuple[int, InputEvent]]()
+    targets = targets_of(events)
+    found = list[tuple[int, InputEvent | UndoEvent]]()
+    passed = dict[int, list[tuple[int, InputEvent | UndoEvent]]]()
     for number, event in enumerate(events, 1):
         if number - 1 in targets:
             passed[number - 1] = [*found]
         if isinstance(event, RewindEvent):
             found = [*passed.get(event.to, ())]
-        elif isinstance(event, InputEvent):
+        elif isinstance(event, InputEvent | UndoEvent):
             found.append((number, event))
     return found

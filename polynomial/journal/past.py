@@ -93,6 +93,10 @@ class Past:
             known.append((key, ids))
         return cls(Column.of(known), {turn.resource_id: turn for turn in tellers})
 
+    def unread(self) -> "Past":
+        """Return the same past, of which nothing was read yet."""
+        return evolve(self, memory=_Memory())
+
     @classmethod
     def told(cls, gists: Iterable[Turn]) -> "Past":
         """Return a past of these gists alone; their words are all that is left of their turns."""

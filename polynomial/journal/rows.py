@@ -6,7 +6,6 @@ from polycontext.base import InvalidDataError
 from polycontext.base.codec import json_object, structured, to_text
 
 from .codec import (
-    CONVERTER,
     LEGAL,
     Numbers,
     Row,
@@ -15,12 +14,14 @@ from .codec import (
     converter,
     microseconds,
     moment,
+    own_converter,
     turn_of_row,
 )
 from .events import OF_ROW, Event, TurnEvent
 
 __all__ = ("CONVERTER", "Row", "microseconds", "moment", "turn_of_row")
 
+CONVERTER = own_converter()
 _EVENTS = converter({Event: "event"})
 
 

@@ -218,10 +218,10 @@ def _read(past: Past) -> dict[str, Any] | None:
     if type(summariser) is not ExtractiveSummariser:
         return None
     try:
-        units = orjson.Fragment(candidates.to_json())
+        events = orjson.Fragment(candidates.to_json())
     except TypeError:
         return None
-    return {"by": asdict(summariser), "most": most, "batches": batches, "units": units}
+    return {"by": asdict(summariser), "most": most, "batches": batches, "events": events}
 
 
 def _turn_data(turn: Turn) -> dict[str, Any]:
@@ -341,7 +341,9 @@ def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]
 
 
 def _remember(past: Past, read: Mapping[str, Any]) -> None:
-    candidates = Candidates.from_json(orjson.dumps(read["units"]))
+    if "events" not in read:
+        return  # An earlier version read in another way; the turns are read again.
+    candidates = Candidates.from_json(orjson.dumps(read["events"]))
     past.remember(ExtractiveSummariser(**read["by"]), read["most"], read["batches"], candidates)
 
 

@@ -17,7 +17,7 @@ from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.window import ContextWindow, Sources, Turn
 
 from .codec import RANGES
-from .events import Event, RewindEvent, TurnEvent, names_ranges
+from .events import Event, RewindEvent, TurnEvent, names_ranges, targets_of
 
 _LEGAL = "ids, or ranges [first, stop] of places that were given before, in order"
 
@@ -29,7 +29,7 @@ def with_sources(events: Iterable[Event]) -> Iterator[Event]:
         InvalidDataError: a range is not valid at its event; names the event.
     """
     events = list(events)
-    targets = {event.to for event in events if isinstance(event, RewindEvent)}
+    targets = targets_of(events)
     places, passed = _Places(), dict[int, _Places]()
     for number, event in enumerate(events):
         if number in targets:

@@ -1,5 +1,5 @@
-"""The laws of agents and their combinators, the operad, the machine, sessions and projections.
+"""The laws of machines, alone and beside others, and of policies.
 
-Combinators, engines and `project` are inputs of their laws, so you can run a law on your own
-implementation by passing it in.
+The operad and engines are inputs of their laws, so you can run a law on your own implementation by
+passing it in.
 """

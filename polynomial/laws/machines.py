@@ -1,8 +1,4 @@
-"""The laws of the machine and its sessions.
-
-Guards decide the state, refused inputs change nothing, and journals record everything. An engine
-begins EMPTY, with a new window of the size and counter of the given one.
-"""
+"""The laws of the machine: guards decide the state, and refused inputs change nothing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -18,17 +14,13 @@ from polycontext.pressure import ContextProjector, pressure_of
 from polycontext.pressure.threshold import mark_above
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.part_removal import says_all_of
-from polycontext.window.providers import Provider, Rendered
 
-from ..context_session import ContextSession
-from ..inputs import ContextInput, ContextOutput, InputKind, Kind, Promotion
-from ..journal.conversation import Conversation, replay
+from ..inputs import ContextInput, ContextOutput, InputKind, Kind
 from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy, is_over_budget
 from ..state import ContextState, State
 
 _MACHINE = "docs/machine.md"
-_SESSION = "docs/session.md"
 
 
 MachineClass = Callable[[ContextWindow, ContextPolicy], Any]
@@ -163,53 +155,6 @@ def what_is_legal_is_what_every_region_accepts(product_class: type[ContextMachin
         agree(product_class.directions[place], legal, place=place)
 
 
-@law(_SESSION)
-def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
-    """Strict replay of a journal in a new window of the same size gives the same conversation."""
-    events, conversation = session.history.events(), session.conversation
-    empty = Conversation(new_window_like(session.window), companions=conversation.companions)
-    agree(replay(events, empty), conversation, events=events)
-
-
-@law(_SESSION)
-def the_live_machine_stands_where_the_session_stands(
-    session: ContextSession, inputs: Inputs
-) -> None:
-    """After each turn, accepted or refused, the live machine has the session's state and window."""
-    for context_input in [None, *inputs]:
-        if context_input is not None and isinstance(context_input.payload, Turn):
-            with suppress(PolycontextError):
-                session.add(context_input.payload, context_input.resource_class)
-        live = session.machine
-        agree((live.context_state, live.window), (session.state, session.window))
-
-
-@law(_SESSION)
-def json_keeps_the_session(session: ContextSession) -> None:
-    """A session exported as JSON and loaded again has the same state, window, log and journal.
-
-    Its settings are the same too, if the counter and the marks are passed in again.
-    """
-    saved, policy = "".join(session.history.export()), session.policy
-    again = type(session).history.load(
-        saved, counter=session.window.counter, threshold=policy.threshold
-    )
-    agree(_facts(again), _facts(session))
-    agree("".join(again.history.export()), saved)
-
-
-def _facts(session: ContextSession) -> tuple[object, ...]:
-    policy = session.policy
-    settings = (
-        policy.auto,
-        policy.cooldown,
-        policy.signals,
-        policy.threshold,
-        policy.projector.reach,
-    )
-    return session.conversation, session.history.events(), settings
-
-
 # --- epochs ----------------------------------------------------------------------------
 
 _EPOCHS = (
@@ -230,88 +175,3 @@ def what_is_bound_stands_behind_what_it_was_made_on(
             if any(part.is_bound for part in turn.parts):
                 before = made_on.setdefault(turn.resource_id, turns[:index])
                 agree(turns[:index], before, turn=turn, context_input=context_input)
-
-
-@law(_EPOCHS)
-def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) -> None:
-    """Within an epoch, the content blocks of each request are a prefix of the next one's.
-
-    This holds for every provider, and after any commands. Cache marks, the division of blocks into
-    messages, and white space at the end of the assistant's final text do not count as content.
-    """
-    sent: dict[Provider, tuple[int, list[Any]]] = {}
-    for context_input in [None, *inputs]:
-        if context_input is not None:
-            with suppress(PolycontextError):
-                _apply(session, context_input)
-        number = session.window.epoch.number
-        for provider in Provider:
-            blocks = _requested(session, provider)
-            epoch, before = sent.get(provider, (0, []))
-            told = {"before": before, "provider": provider}
-            if epoch == number:
-                holds(_begins(blocks, before), "the last request as its prefix", blocks, **told)
-            if blocks:
-                sent[provider] = number, blocks
-
-
-def _requested(session: ContextSession, provider: Provider) -> list[Any]:
-    """Return the content blocks of a request, or none if no request can be made."""
-    with suppress(PolycontextError):
-        return list(_blocks(session.request(provider, allow_open=True)))
-    return []
-
-
-def _apply(session: ContextSession, context_input: ContextInput) -> None:
-    """Apply an input to a session."""
-    payload = context_input.payload
-    match context_input.kind:
-        case InputKind.COMPRESS:
-            session.compress(payload if isinstance(payload, float) else None)
-        case InputKind.CLEAR:
-            session.clear()
-        case InputKind.PROMOTE:
-            assert isinstance(payload, Promotion)
-            session.promote(payload.resource_id, payload.resource_class)
-        case InputKind.RECALL:
-            session.recall(turn.resource_id for turn in session.log()[:3])
-        case _:
-            session.add(context_input.turn, context_input.resource_class)
-
-
-def _blocks(rendered: Rendered) -> Iterator[Any]:
-    """Yield each block with its role; a message's other fields go with its text or last."""
-    for block in rendered.system:
-        yield "system", _unmarked(block)
-    for message in rendered.messages:
-        content = message.get("content", message.get("parts"))
-        frame = {name: value for name, value in message.items() if name not in {"content", "parts"}}
-        if isinstance(content, list):
-            yield from ((message.get("role"), _unmarked(block)) for block in content)
-            if frame.keys() - {"role"}:
-                yield message.get("role"), frame
-        else:
-            yield message.get("role"), {**frame, "text": content}
-
-
-def _unmarked(block: Any) -> Any:
-    return (
-        {name: value for name, value in block.items() if name != "cache_control"}
-        if isinstance(block, dict)
-        else block
-    )
-
-
-def _begins(blocks: Sequence[Any], before: Sequence[Any]) -> bool:
-    """Return whether `blocks` begin with `before`, but for white space after assistant text."""
-    if not before or not blocks or list(blocks[: len(before)]) == list(before):
-        return True
-    if list(blocks[: len(before) - 1]) != list(before[:-1]) or len(blocks) < len(before):
-        return False
-    (role, block), (then, last) = blocks[len(before) - 1], before[-1]
-    texts = block.get("text"), last.get("text")
-    return (
-        role == then == "assistant"
-        and all(isinstance(text, str) for text in texts)
-        and texts[0].rstrip() == texts[1].rstrip()
-    )

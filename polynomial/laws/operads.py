@@ -1,170 +1,139 @@
-"""The laws of the operad of windows."""
+"""The laws of the operad: machines side by side."""
 
-from collections.abc import Sequence
-from itertools import chain, cycle, islice
+from collections.abc import Iterator, Mapping
+from itertools import cycle
 from typing import Any
 
-from attrs import evolve
-
-from polycontext.base import InvalidOptionError, PolycontextError
 from polycontext.base.law import agree, holds, law, outcome
 from polycontext.window import ContextWindow
 
-from ..algebra.operad import Operation
-from ..inputs import ContextInput
-from .machines import new_window_like
+from ..algebra.operad import Machine, Operad
+from ..algebra.poly_agent import PolyAgent, Position
+from ..inputs import ContextInput, InputKind
+from ..machine.context_machine import ContextMachine
+from ..state import ContextState
+from .machines import Inputs, new_window_like
 
-_POLY = "Niu and Spivak, Polynomial Functors"
-
-Inputs = Sequence[ContextInput]
-
-
-# --- the operad of windows ---------------------------------------------------------------
-
-_OPERAD = "May, The Geometry of Iterated Loop Spaces"
-
-Outcome = ContextWindow | type[Exception]
-"""The window that an operation returns, or the type of the error that it raises."""
+_MACHINES = 'docs/machine.md, "Compose machines"'
 
 
-def _contents(made: Outcome) -> Any:
-    """Return the content of a window with the classes of its turns, without their ids."""
-    if isinstance(made, type):
-        return made
-    return [
-        (turn.role, turn.content, turn.tool_calls, turn.tool_call_id, made.class_of(turn))
-        for turn in made.all_turns()
-    ]
+# --- machines -----------------------------------------------------------------------------
 
 
-@law(_OPERAD)
-def composing_with_identities_changes_nothing(
-    identity: Operation, operation: Operation, window: ContextWindow
+@law("Niu and Spivak, Polynomial Functors")
+def what_is_no_direction_is_refused(
+    product_class: Machine, window: ContextWindow, inputs: Inputs
 ) -> None:
-    """``id.compose(o)`` and ``o.compose(id, ..., id)`` do what ``o`` does."""
-    windows = [window] * operation.arity
-    expected = outcome(operation, *windows)
-    agree(outcome(identity.compose(operation), *windows), expected)
-    agree(outcome(operation.compose(*[identity] * operation.arity), *windows), expected)
+    """A machine as a polynomial moves along its directions alone, from position to position."""
+    agent, here = PolyAgent(product_class), _start(window)
+    for given in _with_own(product_class, inputs):
+        after = _move(agent, here, given)
+        if after is not None:
+            holds(given.kind in agent.directions(here), "a direction", given, position=here)
+            holds(after in agent.positions, "a position", after, input=given)
+            here = after
 
 
-@law(_OPERAD)
-def composing_is_associative(
-    operation: Operation, operations: Sequence[Operation], window: ContextWindow
+def _start(window: ContextWindow) -> Position:
+    return Position(ContextState.EMPTY, new_window_like(window))
+
+
+@law(_MACHINES)
+def machines_beside_each_other_need_no_brackets(
+    operad: Operad,
+    product_class: Machine,
+    other_machine_class: Machine,
+    third_machine_class: Machine,
 ) -> None:
-    """``o.compose(*i).compose(*j) = o.compose(i1.compose(..), ..)``.
-
-    Composing inside first or outside first gives the same operation.
-    """
-    pool = cycle(operations)
-    inner = list(islice(pool, operation.arity))
-    groups = [list(islice(pool, each.arity)) for each in inner]
-    outside_first = operation.compose(*inner).compose(*chain.from_iterable(groups))
-    inside_first = operation.compose(
-        *(each.compose(*group) for each, group in zip(inner, groups, strict=True))
-    )
-    windows = [window] * outside_first.arity
-    agree(outside_first.arity, inside_first.arity)
-    agree(outcome(outside_first, *windows), outcome(inside_first, *windows))
+    """``(a | b) | c`` and ``a | (b | c)`` have the same legal events, or both are refused."""
+    a, b, c = product_class, other_machine_class, third_machine_class
+    left = _directions(operad, _beside(operad, a, b), c)
+    agree(left, _directions(operad, a, _beside(operad, b, c)))
 
 
-@law(_OPERAD)
-def arities_add_up(operation: Operation, operations: Sequence[Operation]) -> None:
-    """The arity of a composite is the sum of the arities inside."""
-    inner = list(islice(cycle(operations), operation.arity))
-    agree(operation.compose(*inner).arity, sum(each.arity for each in inner))
+@law(_MACHINES)
+def the_plain_machine_is_the_unit(operad: Operad, product_class: Machine) -> None:
+    """``1 | a``, ``a | 1`` and ``a | a`` have the legal events of a; 1 is `ContextMachine`."""
+    for pair in ((ContextMachine, product_class), (product_class, ContextMachine)):
+        agree(_directions(operad, *pair), product_class.directions)
+    agree(_directions(operad, product_class, product_class), product_class.directions)
 
 
-@law(_OPERAD)
-def an_operation_takes_as_many_windows_as_its_arity(
-    operation: Operation, window: ContextWindow
+@law(_MACHINES)
+def the_order_of_machines_does_not_matter(
+    operad: Operad, product_class: Machine, other_machine_class: Machine
 ) -> None:
-    """Any other number of windows, or of operations to compose with, raises an error.
-
-    The error is an `InvalidOptionError`.
-    """
-    for given in {0, 1, operation.arity + 1} - {operation.arity}:
-        for act, what in ((operation, window), (operation.compose, operation)):
-            refused = outcome(act, *[what] * given, refusals=(PolycontextError, TypeError))
-            holds(refused is InvalidOptionError, "an InvalidOptionError", refused, given=given)
+    """``a | b`` and ``b | a`` have the same legal events in the same places, or are refused."""
+    pair = product_class, other_machine_class
+    agree(_directions(operad, *pair), _directions(operad, *pair[::-1]))
 
 
-@law(_OPERAD)
-def merging_with_nothing_changes_nothing(merge: Operation, window: ContextWindow) -> None:
-    """A new window of the same budget and counter is the unit of merge, on either side."""
-    agree(merge(window, new_window_like(window)), window)
-    agree(merge(new_window_like(window), window), window)
+def _beside(operad: Operad, *machines: Any) -> Any:
+    """Return the machine, or the type of the error that refuses it or one of its parts."""
+    refused = (each for each in machines if issubclass(each, Exception))
+    return next(refused, None) or outcome(operad.beside, *machines)
 
 
-@law(_OPERAD)
-def merging_is_associative_in_what_is_said(
-    merge: Operation,
+def _directions(operad: Operad, *machines: Any) -> Any:
+    made = _beside(operad, *machines)
+    return made if issubclass(made, Exception) else made.directions
+
+
+@law(_MACHINES)
+def machines_beside_each_other_run_as_each_alone(
+    operad: Operad,
+    product_class: Machine,
+    other_machine_class: Machine,
     window: ContextWindow,
-    other_window: ContextWindow,
-    third_window: ContextWindow,
+    inputs: Inputs,
 ) -> None:
-    """``(a · b) · c`` and ``a · (b · c)`` have the same content and classes, or both are refused.
+    """``a | b`` accepts what a and b accept, and its regions stand where they stand alone.
 
-    Ids may differ, since turns whose id is taken get a new one.
+    An event that one of them does not know is for the other to decide. Machines that change the
+    context's own region are no part of this.
     """
-    left, right = _merge_both_ways(merge, window, other_window, third_window)
-    agree(_contents(left), _contents(right))
-
-
-@law(_OPERAD)
-def merging_is_associative(
-    merge: Operation,
-    window: ContextWindow,
-    other_window: ContextWindow,
-    third_window: ContextWindow,
-) -> None:
-    """``(a · b) · c`` and ``a · (b · c)`` have the same turns, ids included.
-
-    This holds if no two of the three windows share an id.
-    """
-    three = [
-        _rename_turns(each, prefix)
-        for each, prefix in ((window, "a"), (other_window, "b"), (third_window, "c"))
-    ]
-    left, right = (
-        each if isinstance(each, type) else each.all_turns()
-        for each in _merge_both_ways(merge, *three)
-    )
-    agree(left, right)
-
-
-def _rename_turns(window: ContextWindow, prefix: str) -> ContextWindow:
-    """Return a new window with the turns of `window` under new ids."""
-    renamed = new_window_like(window)
-    for turn in window.all_turns():
-        renamed = renamed.append(
-            evolve(turn, resource_id=f"{prefix}-{turn.resource_id}"), window.class_of(turn)
-        )
-    return renamed
-
-
-def _merge_both_ways(
-    merge: Operation, a: ContextWindow, b: ContextWindow, c: ContextWindow
-) -> tuple[Outcome, Outcome]:
-    def then(*pair: Outcome) -> Outcome:
-        refusals = (each for each in pair if isinstance(each, type))
-        return next(refusals, None) or outcome(merge, *pair)
-
-    return then(then(a, b), c), then(a, then(b, c))
-
-
-@law(_OPERAD)
-def merging_keeps_every_turn(
-    merge: Operation, window: ContextWindow, other_window: ContextWindow
-) -> None:
-    """A merged window has the content of the first window, then that of the second.
-
-    Classes are kept, and every turn has an id of its own.
-    """
-    merged = outcome(merge, window, other_window)
-    if isinstance(merged, type):
-        holds(bool(window.open_calls), "refused only while calls of the first are open", merged)
+    parts = [PolyAgent(each) for each in (product_class, other_machine_class)]
+    whole = PolyAgent(_beside(operad, product_class, other_machine_class))
+    if any(part.machine.table.size > ContextMachine.table.size for part in parts):
         return
-    said = [*_contents(window), *_contents(other_window)]
-    agree(_contents(merged), said)
-    agree(len({turn.resource_id for turn in merged.all_turns()}), len(said))
+    here, stands = _start(window), [_start(window).state] * 2
+    for given in _with_own(whole.machine, inputs):
+        after = _move(whole, here, given)
+        alone = [
+            _move(part, Position(stand, here.window), given)
+            for part, stand in zip(parts, stands, strict=True)
+        ]
+        agree(after is None, None in alone, input=given)
+        if after is not None:
+            here, stands = after, [each.state for each in alone if each is not None]
+            for part, stand in zip(parts, stands, strict=True):
+                found = _regions(whole.machine, here.state)
+                agree({**found, **_regions(part.machine, stand)}, found, input=given)
+
+
+def _with_own(machine: Machine, inputs: Inputs) -> Iterator[ContextInput]:
+    """Yield the inputs, each before an event that the machine adds, with its example arguments."""
+    own = [
+        ContextInput.named(kind, *given)
+        for kind in sorted(set(machine.places.kinds) - {*InputKind})
+        for given in machine.examples.get(kind, [[]])
+        if not isinstance(given, Mapping)
+    ]
+    for each, further in zip(inputs, cycle(own or [None]), strict=False):
+        yield each
+        if further is not None:
+            yield further
+
+
+def _move(agent: PolyAgent, position: Position, given: ContextInput) -> Position | None:
+    """Return the position that an input leads to, or None if it is refused."""
+    if given.kind not in agent.machine.places.kinds:
+        return position
+    try:
+        return agent.invoke(position, given)[0]
+    except Exception:  # noqa: BLE001 - a validator may raise anything to refuse an event
+        return None
+
+
+def _regions(machine: Machine, place: Any) -> dict[str, Any]:
+    return dict(zip(("", *machine.regions), machine.places.states(place), strict=True))

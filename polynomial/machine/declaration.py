@@ -9,6 +9,7 @@ python-statemachine alone decides which transition is taken.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import copy
+from enum import Enum
 from typing import Any, TypeVar
 
 from statemachine import State as DeclaredState
@@ -116,12 +117,13 @@ class OwnStates(StateMachineMetaclass):
         if not machines:
             return
         copies: dict[str, DeclaredState] = {}
-        for state in machines[0].states:
+        richest = max(machines, key=lambda each: each.table.size)
+        for state in richest.states:
             _copied(state, copies)
         for place, move in (each for machine in machines for each in machine.take_added()):
             move.source = copies[place]
             copies[place].transitions.add_transitions(move)
-        for state in machines[0].states_map.values():
+        for state in richest.states_map.values():
             for move in state.transitions:
                 copies[state.id].transitions.add_transitions(_again(move, copies))
         inherited = {id(each): each.id for one in machines for each in one.states_map.values()}
@@ -275,8 +277,13 @@ def _require_names(name: str, attrs: Mapping[str, object], base: type) -> None:
 
 def _require_supported(name: str, attrs: Mapping[str, object]) -> None:
     """Raise for states that a session cannot stand in, and say what to write instead."""
+    for each in attrs.values():
+        for state in each if isinstance(each, States) else ():
+            state._initial = False  # `from_enum` asks for one; the inherited one stays
     ids = {id(value): key for key, value in attrs.items()}
     for state in iterate_states(_states_in(attrs.values())):
+        if isinstance(state.value, Enum) and isinstance(state.value.value, str):
+            state.value = state.value.value  # a session stores texts
         if state.parallel:
             legal = "compound states: a session stands in one state, not in parallel regions"
         elif state.history or state.is_history:
@@ -289,7 +296,9 @@ def _require_supported(name: str, attrs: Mapping[str, object]) -> None:
             legal = "on_enter to start the work, and an event that brings its result"
         else:
             continue
-        raise InvalidOptionError(f"machine {name}", ids.get(id(state), state.id), legal)
+        raise InvalidOptionError(
+            f"machine {name}", ids.get(id(state), state.id or state.name), legal
+        )
 
 
 def _require_no_actions(region: OwnStates) -> None:

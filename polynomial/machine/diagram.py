@@ -48,8 +48,9 @@ def arrows(table: Table = ContextMachine.table) -> tuple[Arrow, ...]:
 
     >>> from polycontext.polynomial import ContextState
     >>> [arrow.labels for arrow in arrows() if arrow.target is ContextState.COMPRESSED]
-    [('recall, promote [is_cooling]', 'compress'), ('promote [is_cooling]', 'compress'), \
-('any turn, recall, promote [is_cooling]', 'compress')]
+    [('recall, refill, promote, undo [is_cooling]', 'compress'), \
+('promote, undo [is_cooling]', 'compress'), \
+('any turn, recall, refill, promote, undo [is_cooling]', 'compress')]
     """
     order = list(table.cells)
     joined: dict[tuple[State, State], dict[str, list[Kind]]] = {}

@@ -16,7 +16,9 @@ from statemachine.transition import Transition
 
 from ..inputs import Kind
 from ..state import State
-from .step import Action
+from .step import Action, Step
+
+Guard = Callable[[Step], object]
 
 
 class Duty(NamedTuple):
@@ -42,6 +44,22 @@ def duties_in(machine: Any, state: State, kind: Kind) -> tuple[Duty, ...]:
         held = tuple((each, _method(machine, root, each)) for each in checks)
         found.append(Duty(held, does, is_own, tuple(moves)))
     return tuple(found)
+
+
+def guards_of(machine: Any, move: Transition) -> tuple[Guard, ...] | None:
+    """Return the guards of a transition, None if one is no method of the machine with a step alone.
+
+    Validators that remain, and callbacks of listeners, are none either.
+    """
+    asked = machine._callbacks
+    if [*asked[move.validators.key], *asked[machine.prepare.key]]:
+        return None
+    guards = [*asked[move.cond.key]]
+    if any(each.unique_key != f"{each}@{id(machine)}" for each in guards):
+        return None
+    methods = tuple(getattr(machine, str(each)) for each in guards)
+    takes_step = all(callable(m) and [*signature(m).parameters] == ["step"] for m in methods)
+    return methods if takes_step else None
 
 
 def _method(machine: Any, root: Any, name: str) -> Any:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache, partial
 from inspect import isawaitable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from statemachine import State as DeclaredState
 from statemachine import StateChart
@@ -31,11 +31,11 @@ from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.base.effects import Effect, Steps, adrive, drive
 from polycontext.window import ContextWindow
 
-from ..errors import illegal
+from ..errors import SessionWriteError, illegal
 from ..inputs import ContextInput, ContextOutput, Kind
 from ..state import State, state_of
 from .declaration import OwnStates
-from .duties import Duty, duties_in, withdraw
+from .duties import Duty, Guard, duties_in, guards_of, withdraw
 from .places import Places
 from .step import ContextPolicy, Step, default_policy
 from .table import Table
@@ -165,8 +165,17 @@ class _Nothing(dict[Any, Any]):
         """Keep nothing."""
 
 
+def _refuse_state(_machine: object, _state: object) -> None:
+    advice = "Use session.send with an event that leads there"
+    raise SessionWriteError("events alone change the state", advice)
+
+
 class DecidingMachine(StateChart[Any], metaclass=OwnStates):
     """A machine of python-statemachine that decides before it performs."""
+
+    if not TYPE_CHECKING:
+        current_state = StateChart.current_state.setter(_refuse_state)
+        current_state_value = StateChart.current_state_value.setter(_refuse_state)
 
     table: ClassVar[Table]
     places: ClassVar[Places]
@@ -197,6 +206,7 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         self._selection._cache = _Nothing()
         self._bound: dict[Kind | None, Any] = {}
         self._duties: dict[tuple[State, Kind], tuple[Duty, ...]] = {}
+        self._guards: dict[Transition, tuple[Guard, ...] | None] = {}
         self._active: dict[State, OrderedSet[DeclaredState]] = {}
         self.parts: tuple[DecidingMachine, ...] = (self,)
         if model is None:
@@ -283,16 +293,30 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
     def _follow(
         self, step: Step, here: Moment, event: Kind | None, rows: Collection[Transition]
     ) -> bool:
-        """Return whether the library takes one of `rows` now; then it is one of the moves."""
-        move = self._selection._first_transition_that_matches(
-            self._instances[here.state],
-            self._trigger(step, event),
-            lambda move, _: move in rows,
-        )
+        """Return whether one of `rows` is taken now; then it is one of the moves."""
+        move = self._enabled(step, here, event, rows)
         if move is not None:
             step.moves = (*step.moves, (self, here.state, move, event))
             here.state = self.table.leaves[move]
         return move is not None
+
+    def _enabled(
+        self, step: Step, here: Moment, event: Kind | None, rows: Collection[Transition]
+    ) -> Transition | None:
+        """Return the first of `rows` whose guards hold; the library asks others."""
+        for row in rows:
+            if row not in self._guards:
+                self._guards[row] = guards_of(self, row)
+            guards = self._guards[row]
+            if guards is None:
+                return self._selection._first_transition_that_matches(
+                    self._instances[here.state],
+                    self._trigger(step, event),
+                    lambda move, _: move in rows,
+                )
+            if all(guard(step) for guard in guards):
+                return row
+        return None
 
     def _go_on(self, step: Step, here: Moment) -> None:
         """Follow eventless transitions, and the event of a final state that is entered."""
@@ -336,6 +360,8 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         An error in one is logged and kept in `errors`.
         """
         for part, state, move, event in step.moves if self.acts else ():
+            if not part._is_heard(move):
+                continue
             window = step.window if event == step.input.kind else step.after
             at, trigger = (state, window, step.after), part._trigger(step, event)
             try:
@@ -367,14 +393,28 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         for part in self.parts[1:]:
             part.add_listener(*listeners)
         super().add_listener(*listeners)  # type: ignore[no-untyped-call]
+        self._guards.clear()
         self._callbacks.async_or_sync()  # type: ignore[no-untyped-call]
         if self._callbacks.has_async_callbacks:
             self._engine = AsyncEngine(self)
         self._inspect_callbacks()
         return self
 
+    def _is_heard(self, move: Transition) -> bool:
+        """Return whether an action runs when `move` is taken; taking it for nothing is slow."""
+        if move not in self._heard:
+            ends: list[Any] = [move, move.source, *move.targets]
+            ends += [around for end in ends[1:] for around in end.ancestors()]
+            specs = [(spec.group, each._specs) for each in ends for spec in each._specs]
+            keys = {group.build_key(each) for group, each in specs}
+            self._heard[move] = any(
+                key.startswith(_ACTIONS) and [*self._callbacks[key]] for key in keys
+            )
+        return self._heard[move]
+
     def _inspect_callbacks(self) -> None:
         """Set `acts`: whether there is an action. Refuse callbacks that nothing would run."""
+        self._heard: dict[Transition, bool] = {}
         keys = _callback_keys(type(self))
         found = {key: called for key in keys if (called := [*self._callbacks[key]])}
         self.acts = any(key.startswith(_ACTIONS) for key in found)

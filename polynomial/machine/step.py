@@ -21,11 +21,14 @@ from polycontext.pressure import (
     ConflictError,
     ContextProjector,
     Edit,
+    Fidelity,
+    FloorError,
     Fulfilment,
     Signals,
     Threshold,
     apply_edit,
     check_floors,
+    floor_of,
     pressure_of,
 )
 from polycontext.pressure.gist import least_digest
@@ -45,7 +48,7 @@ from ..inputs import (
 from ..state import State
 
 if TYPE_CHECKING:
-    from polycontext.pressure.schedule import Prices
+    from polycontext.pressure.schedule import Prices, Schedule
 
 _TRIES = 16
 _ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
@@ -58,7 +61,8 @@ class ContextPolicy:
     `projector` compresses. `threshold` gives the high mark for the current `signals`. `cooldown` is
     how many turns after a compression the machine stays COMPRESSED. The session uses the others:
     `auto` compresses automatically, `background` allows summaries to be written while the
-    conversation continues, and `prices` also compresses when that is cheaper than continuing.
+    conversation continues, `prices` also compresses when that is cheaper than continuing, and
+    `schedule` in idle time and at boundaries.
     """
 
     projector: ContextProjector = field(factory=ContextProjector)
@@ -68,6 +72,7 @@ class ContextPolicy:
     auto: bool = True
     background: bool = False
     prices: "Prices | None" = None
+    schedule: "Schedule | None" = None
 
     def high(self, window: ContextWindow) -> float:
         """Return the high mark for `window`; a loop at its end always counts as signalled."""
@@ -91,13 +96,16 @@ class ContextPolicy:
 
         With `auto`, the high mark is a share of the free budget.
         """
-        high = self.high(window)
+        return self._above_floor(window, self.high(window))
+
+    def low(self, window: ContextWindow) -> float:
+        """Return the pressure that automatic compression aims at, and refilling stays below."""
+        return self._above_floor(window, self.threshold.low)
+
+    def _above_floor(self, window: ContextWindow, share: float) -> float:
         # As a share of the whole window, a few turns that can yield would compress at every turn.
-        return (
-            mark_above(self.projector.floor(window) / window.max_tokens, high)
-            if self.auto
-            else high
-        )
+        floor = self.projector.floor(window) / window.max_tokens
+        return mark_above(floor, share) if self.auto else share
 
     def begins(self, window: ContextWindow, share: float) -> bool:
         """Return whether a background summary should start.
@@ -293,6 +301,16 @@ def check_recall(step: Step) -> None:
         raise ContextOverflowError(tokens, budget, what, advice=advice)
 
 
+def check_refill(step: Step) -> None:
+    """Raise `ContextOverflowError` if what is brought back exceeds the low mark."""
+    tokens, budget = (
+        step.after.total_tokens,
+        tokens_at(step.policy.low(step.after), step.after.max_tokens),
+    )
+    if tokens > budget:
+        raise ContextOverflowError(tokens, budget, "the view with what is refilled")
+
+
 def check_compression(step: Step) -> None:
     """Raise for a stale plan, an edit below a floor, or a window that its edit does not make."""
     payload = step.input.payload
@@ -306,6 +324,30 @@ def check_compression(step: Step) -> None:
     if after.all_turns() != again.all_turns():
         # The journal replays the edit: a window that it does not produce is lost after a restart.
         raise InvalidOptionError("compression", compression, "a window that its own edit makes")
+
+
+def check_fits_again(step: Step) -> None:
+    """Raise `ContextOverflowError` if the view that is restored does not fit into a request."""
+    if is_over_budget(step.after):
+        what, advice = "the view without the compression", "Give the session a larger budget first."
+        tokens = _request_tokens(step.after)
+        raise ContextOverflowError(tokens, step.after.max_tokens, what, advice=advice)
+
+
+def check_classes(step: Step) -> None:
+    """Raise `FloorError` if a turn of the view would fall below its class's floor."""
+    turns = step.after.all_turns()
+    standing = {turn.resource_id for turn in turns}
+    gists = [turn.sources for turn in turns if turn.sources]
+    for turn in step.window.all_turns():
+        key = turn.resource_id
+        if key in standing or turn.sources:
+            continue
+        is_told = any(key in sources for sources in gists)
+        fidelity = Fidelity.GIST if is_told else Fidelity.DROPPED
+        resource_class = step.after.linearity.get(key)
+        if fidelity < (floor := floor_of(resource_class)):
+            raise FloorError(key, resource_class, fidelity, floor)
 
 
 def _last_is_preserved(window: ContextWindow) -> bool:

@@ -46,6 +46,11 @@ class Table:
         return frozenset(kind for cell in self.cells.values() for kind in cell)
 
     @property
+    def size(self) -> int:
+        """Return the number of transitions, counted once for each state and event."""
+        return sum(len(rows) for cell in self.cells.values() for rows in cell.values())
+
+    @property
     def directions(self) -> dict[State, frozenset[Kind]]:
         """Return the legal events of each state."""
         return {state: frozenset(cell) for state, cell in self.cells.items()}

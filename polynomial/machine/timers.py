@@ -5,9 +5,9 @@ clock runs; `ContextSession.tick` sends the events that are due.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from polycontext.base import require
+from polycontext.base import is_number, require
 
 from ..inputs import InputKind, Kind
 from ..state import State
@@ -17,16 +17,17 @@ from .step import Step
 _DELAYS = "seconds_of_the_timer"
 
 
-def after(seconds: float) -> Callable[[Step], bool]:
-    """Return a guard that holds once the state has lasted `seconds`.
+def after(seconds: float | timedelta) -> Callable[[Step], bool]:
+    """Return a guard that holds once the state has lasted `seconds`, a number or a `timedelta`.
 
     Let its transition lead to another state: one that stays fires at every tick.
 
     >>> after(60).__name__
     'after_60_seconds'
     """
-    is_time = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds >= 0
-    require("seconds", seconds, is_time, "a number of seconds, at least 0")
+    if isinstance(seconds, timedelta):
+        seconds = seconds.total_seconds()
+    require("seconds", seconds, is_number(seconds, 0), "a number of seconds, at least 0")
 
     def has_passed(step: Step) -> bool:
         return has_lasted(step.since, step.at, seconds)

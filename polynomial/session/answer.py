@@ -1,10 +1,10 @@
 """Streamed answers: readable in the output while open, one assistant turn when closed."""
 
-from typing import Self
+from typing import Any, Self
 
 from polycontext.base import require
 from polycontext.base.effects import Steps, call, procedure, twin
-from polycontext.window import Role
+from polycontext.window import Role, Turn
 from polycontext.window.rules import is_rule
 
 from ..errors import SessionWriteError
@@ -22,6 +22,8 @@ class Answer:
     def __init__(self, session: Session) -> None:
         self._session: Session | None = session
         self._pieces: list[str] = []
+        self.metadata: dict[str, Any] = {}
+        """The metadata that its turn will have."""
 
     @property
     def text(self) -> str:
@@ -47,7 +49,9 @@ class Answer:
         Closing a blank answer adds nothing, and neither does closing twice.
         """
         if session := self._ended():
-            yield call(session, "add_assistant_turn", self.text)
+            now, told = session._now(), self.metadata
+            turn = Turn(Role.ASSISTANT, self.text, timestamp=now, metadata=told)
+            yield call(session, "add", turn)
 
     aclose = twin(close)
 

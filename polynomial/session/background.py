@@ -189,11 +189,14 @@ class Background(SessionPart):
         """
         require("plan", plan, isinstance(plan, Plan), "what session.background.plan() returned")
         reading = self._session.conversation.reading
-        fulfilment: Fulfilment = yield Effect(
+        begun = self._session._now()
+        made: Any = yield Effect(
             lambda: self._fulfiller(summariser, "fulfil").fulfil(plan, reading=reading),
             lambda: self._fulfiller(summariser, "afulfil").afulfil(plan, reading=reading),
         )
-        return fulfilment
+        # A summariser's own `fulfil` may return anything, which the commit refuses.
+        taken = self._session._now() - begun
+        return made.timed(taken) if isinstance(made, Fulfilment) else made
 
     afulfil = twin(fulfil)
 
@@ -314,7 +317,9 @@ class Background(SessionPart):
         projector = self._session.policy.projector
         try:
             afulfil = partial(projector.afulfil, flight.plan, reading=flight.reading)
-            flight.fulfilment = yield Effect(partial(_fulfil_in_thread, projector, flight), afulfil)
+            begun = self._session._now()
+            made = yield Effect(partial(_fulfil_in_thread, projector, flight), afulfil)
+            flight.fulfilment = made.timed(self._session._now() - begun)
             flight.written.set()
             if self._landable() is flight:
                 yield from self._land(flight)

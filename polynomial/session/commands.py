@@ -105,13 +105,17 @@ class Attach:
 
 @frozen
 class Compress:
-    """Compress to a target pressure; by default to at most 40 % of the free budget."""
+    """Compress to a target pressure; by default to at most 40 % of the free budget.
+
+    With `if_due`, compress as under pressure if the policy's schedule says so, else do nothing.
+    """
 
     target: float | None = None
     query: str | None = field(
         default=None,
         validator=must_be(str | None, "a text, or None"),
     )
+    if_due: bool = False
 
 
 @frozen
@@ -151,10 +155,26 @@ class Recall:
 
 
 @frozen
+class Refill:
+    """Bring back what gists stand for, as far as it fits below the low mark."""
+
+
+@frozen
 class Rewind:
     """Rewind to an earlier state of the conversation."""
 
     target: Conversation
+
+
+@frozen
+class Undo:
+    """Restore the view of an earlier conversation, followed by what came since.
+
+    `window` is the current one, which may grow until the command is executed.
+    """
+
+    target: Conversation
+    window: ContextWindow
 
 
 @frozen
@@ -178,7 +198,9 @@ class Together:
     commands: tuple["Command", ...]
 
 
-Command = Add | Attach | Compress | Take | Commit | Recall | Rewind | Patch | Together
+Command = (
+    Add | Attach | Compress | Take | Commit | Recall | Refill | Rewind | Undo | Patch | Together
+)
 """Any command that a session accepts."""
 
 

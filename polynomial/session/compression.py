@@ -3,6 +3,8 @@
 Also: what is truncated on overflow, and when bound thinking is dropped.
 """
 
+from datetime import datetime
+
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
@@ -11,8 +13,11 @@ from polycontext.pressure import (
     FixedThreshold,
     Fulfilment,
     Plan,
+    default_summariser,
+    pressure_of,
     unbinding_plan,
 )
+from polycontext.pressure import schedule as schedules
 from polycontext.window import ContextWindow, Role, Turn
 
 from ..inputs import ContextInput, InputKind
@@ -31,6 +36,9 @@ from .drafts import Draft, DraftSteps, SummaryRequest
 _NEAR = 8
 """How many of the last turns are searched for an answer; the next one is assumed to be as long."""
 
+_HALF = 0.5
+"""How far from the low to the high mark a view must be for a boundary to be worth a new epoch."""
+
 BY_HAND = FixedThreshold().low
 """The default target of an explicit compression: an automatic one may aim so high that nothing
 yields.
@@ -40,23 +48,55 @@ yields.
 
 
 def pays(draft: Draft, turn: Turn) -> bool:
-    """Return whether compressing before `turn` is cheaper than sending the view again.
+    """Return whether to compress before `turn`: it is due, or cheaper than sending the view again.
 
-    It never is without prices, while calls are open, or while a thinking model is answering.
+    It never is while calls are open, or while a thinking model is answering.
     """
     conversation, policy = draft.conversation, draft.policy
     window = conversation.window
     if (
-        policy.prices is None
+        (policy.prices is None and policy.schedule is None)
         or window.open_calls
         or not draft.conversation.takes(InputKind.COMPRESS)
     ):
         return False
     if turn.role is Role.ASSISTANT and is_answering(conversation):
         return False
-    from polycontext.pressure.schedule import pays  # noqa: PLC0415 - only needed with prices
+    if is_due(conversation, policy, turn.timestamp):
+        return True
+    if policy.prices is None:
+        return False
+    return schedules.pays(window, policy.threshold.low, policy.prices)
 
-    return pays(window, policy.threshold.low, policy.prices)
+
+def is_due(
+    conversation: Conversation, policy: ContextPolicy, at: datetime, event: str = ""
+) -> bool:
+    """Return whether the policy's schedule compresses at `at`, after `event` or the last turn.
+
+    A view below its low mark stays, as does one that was just compressed or restored by an undo,
+    in which calls are open, or which a thinking model answers.
+    """
+    schedule, window = policy.schedule, conversation.window
+    if schedule is None or not policy.auto or not conversation.takes(InputKind.COMPRESS):
+        return False
+    if window.open_calls or window.turns_since_compression == 0 or is_answering(conversation):
+        return False
+    # Such a session is asked at every tick: most end here, in O(1).
+    if pressure_of(window) <= policy.threshold.low or window.epoch.undone == len(window):
+        return False
+    called = {call.name for turn in window.last_atom() for call in turn.tool_calls}
+    if not {event, *called}.isdisjoint(schedule.boundaries):
+        return policy.begins(window, _HALF)
+    summariser, prices = policy.projector.summariser, policy.prices or schedules.BY_ITSELF
+    asks_model = not policy.background and type(summariser) is not type(default_summariser())
+    silence = (at - conversation.log[-1].timestamp).total_seconds()
+    return schedule.is_idle(silence, asks_model=asks_model) and schedules.pays_idle(
+        window.total_tokens,
+        plan_window(window, policy).tokens_promised,
+        prices,
+        asks_model=asks_model,
+    )
 
 
 def wants_room(conversation: Conversation) -> bool:
@@ -137,7 +177,9 @@ def plan_window(
 
 
 def compress(draft: Draft, command: Compress) -> DraftSteps:
-    """Compress at the caller's request."""
+    """Compress at the caller's request, or as the schedule says."""
+    if command.if_due:
+        return (yield from compress_if_due(draft))
     draft.check_direction(InputKind.COMPRESS)
     fulfilment = yield SummaryRequest(
         plan_of(draft, command.target, command.query, low=BY_HAND), draft.conversation.reading
@@ -159,6 +201,12 @@ def make_room(draft: Draft) -> DraftSteps:
         plan_of(draft), draft.conversation.reading, draft.policy.background
     )
     return draft.take(ContextInput.compress(fulfilment))
+
+
+def compress_if_due(draft: Draft, event: str = "") -> DraftSteps:
+    """Make room if the schedule says so now, after `event` or the last turn."""
+    is_now = is_due(draft.conversation, draft.policy, draft.at, event)
+    return (yield from make_room(draft)) if is_now else draft
 
 
 def leave_whole(draft: Draft) -> Draft:

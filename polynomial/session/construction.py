@@ -40,7 +40,7 @@ from .part import S, Session
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from polycontext.pressure.schedule import Prices
+    from polycontext.pressure.schedule import Prices, Schedule
 
 _BEHIND_ALL = 2**31 - 1
 """A revision that no session reaches."""
@@ -55,6 +55,14 @@ PATIENCE = 5.0
 """How many seconds to wait while other processes write."""
 
 
+def projector_of(projector: ContextProjector | None, summariser: Any) -> ContextProjector | None:
+    """Return the projector, or one with the summariser; both are too many."""
+    if summariser is None:
+        return projector
+    require("projector", type(projector), projector is None, "either projector= or summariser=")
+    return ContextProjector(summariser)
+
+
 def policy_of(
     projector: ContextProjector | None,
     rules: Sequence[ToolRule],
@@ -63,6 +71,7 @@ def policy_of(
     *,
     auto: Auto,
     prices: "Prices | None",
+    schedule: "Schedule | None",
 ) -> ContextPolicy:
     """Return the policy of a session, with `rules` added to the projector's own."""
     legal = "a ContextProjector; to choose who writes summaries: ContextProjector(summariser)"
@@ -79,6 +88,8 @@ def policy_of(
     fits = prices is None or (isinstance(costs, int | float) and costs > 0)
     legal = 'Prices with a price of the input, such as prices_of("gpt-5"), or None'
     require("prices", prices, fits, legal)
+    fits = schedule is None or callable(getattr(schedule, "is_idle", None))
+    require("schedule", schedule, fits, "Schedule(lifetime=300), or None")
     projector = projector or ContextProjector()
     if added := check_rules(rules):
         reach = evolve(projector.reach, rules=(*projector.reach.rules, *added))
@@ -90,6 +101,7 @@ def policy_of(
         auto=bool(auto),
         background=auto == "background",
         prices=prices,
+        schedule=schedule,
     )
 
 
@@ -146,6 +158,8 @@ def attach_writer(
         session._writer = Writer(
             empty, policy, InMemoryStore() if store is None else store, session_id, listeners
         )
+        # Type checkers take a function in an attribute for a method.
+        session._writer.clock = vars(session)["_clock"]
         session._writer.live.serve(session)
     except BaseException:
         session.close()
@@ -224,6 +238,7 @@ def open_beside(
         other._opened = stores.store_at(*session._place)
     store = other._opened or writer.store
     other._writer = Writer(empty or writer.empty, policy or writer.policy, store, session_id)
+    other._writer.clock = writer.clock
     if empty is None:
         other._writer.given = writer.given
     return other

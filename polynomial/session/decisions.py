@@ -34,15 +34,18 @@ from .commands import (
     Compress,
     Patch,
     Recall,
+    Refill,
     Rewind,
     Take,
     Together,
+    Undo,
     WriteRequest,
 )
 from .compression import (
     add_truncated,
     commit,
     compress,
+    compress_if_due,
     is_crowded,
     is_stuck,
     leave_whole,
@@ -53,7 +56,7 @@ from .compression import (
     without_foreign_thoughts,
 )
 from .drafts import Cause, Draft, DraftSteps, SummaryRequest
-from .recall import recall_turns, restore_truncated, take_whole
+from .recall import has_room, recall_turns, refill, restore_truncated, take_whole
 
 _LOG = logging.getLogger("polycontext.session")
 
@@ -139,15 +142,17 @@ def decide(
     request: WriteRequest,
     policy: ContextPolicy,
     *,
-    unstored: bool = False,
+    stored: int | None = None,
     machine: ContextMachine | None = None,
 ) -> DecisionSteps:
     """Decide what a command does.
 
     Yields the summaries that are needed and is sent their fulfilment. If the budget or state of the
-    conversation is `unstored`, a `ResizeEvent` that records it comes first. With `auto`, if the
+    conversation is not stored yet, `stored` is the stored budget, and a `ResizeEvent` that records
+    the new one comes first. With `auto`, if the
     view is over its budget at the end, a compression comes last: every commit leaves a view that
-    can be sent. If the budget has grown, truncated turns that fit now are restored. `machine`
+    can be sent. If the budget has grown, truncated turns that fit now are restored, and a much
+    larger one is refilled. `machine`
     decides, by default one that all sessions of its class share.
 
     Raises any error of the machine; then nothing has happened.
@@ -163,6 +168,7 @@ def decide(
         machine or decider(conversation.machine),
         ready=request.ready,
     )
+    unstored, before = stored is not None, stored or conversation.window.max_tokens
     if unstored:
         begun = begun.settle()
     draft = yield from _apply(begun, request.command)
@@ -178,7 +184,11 @@ def decide(
         draft = yield from make_room(draft)
     has_grown = unstored or stands.window.max_tokens > conversation.window.max_tokens
     if policy.auto and has_grown and draft.last is not begun.last:
+        # A command that changed the view, such as a compression, is not made good.
+        is_whole = draft.conversation.window.epoch == conversation.window.epoch
         draft = restore_truncated(draft)
+        if is_whole and has_room(draft, before):
+            draft = refill(draft)
     # A command without effect stores nothing.
     taken = [] if draft.last is begun.last else draft.steps()
     events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
@@ -192,7 +202,7 @@ def decide(
     )
 
 
-def _apply(  # noqa: C901, PLR0911 - one case each
+def _apply(  # noqa: C901, PLR0911, PLR0912 - one case each
     draft: Draft, command: Command, following: Command | None = None
 ) -> DraftSteps:
     match command:
@@ -210,13 +220,18 @@ def _apply(  # noqa: C901, PLR0911 - one case each
         case Compress():
             return (yield from compress(draft, command))
         case Take():
-            return (yield from take_whole(draft, command.input))
+            draft = yield from take_whole(draft, command.input)
+            return (yield from compress_if_due(draft, command.input.kind))
         case Commit():
             return commit(draft, command.fulfilment, fallback=command.fallback)
         case Recall():
             return (yield from recall_turns(draft, command.resource_ids))
+        case Refill():
+            return refill(draft)
         case Rewind():
             return draft.rewind(command.target)
+        case Undo():
+            return draft.undo(command)
         case Patch():
             return draft.patch(command)
         case Together():

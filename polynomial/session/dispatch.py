@@ -7,7 +7,7 @@ from typing import Any
 from attrs import evolve
 
 from polycontext.base import InvalidOptionError, require
-from polycontext.base.effects import Steps, call
+from polycontext.base.effects import Steps, call, in_thread
 from polycontext.pressure import ConflictError, Edit, Fulfilment
 from polycontext.window import Turn
 
@@ -15,7 +15,9 @@ from ..errors import IllegalDirectionError
 from ..inputs import KIND_OF_ROLE, ContextInput, ContextOutput, InputKind, Standing, kind_of
 from ..machine.context_machine import ContextMachine
 from ..machine.timers import due
-from .commands import Take, WriteOptions
+from ..stores.session_store import Stored
+from .commands import Compress, Take, WriteOptions
+from .compression import is_due
 from .part import Session
 
 
@@ -52,7 +54,7 @@ def fire_timers(session: Session, now: datetime) -> Steps[tuple[str, ...]]:
             seen.add(stay)
             request = evolve(
                 session._request(Take(ContextInput.named(kind))),
-                at=now,
+                at=(yield from _time_of(session, now)),
                 expected_revision=here.revision,
             )
             try:
@@ -63,7 +65,22 @@ def fire_timers(session: Session, now: datetime) -> Steps[tuple[str, ...]]:
             break
         if len(fired) == before:
             break
+    if is_due(session.conversation, session.policy, now):
+        at = yield from _time_of(session, now)
+        request = evolve(session._request(Compress(if_due=True)), at=at)
+        output: ContextOutput = yield call(session._writer, "write", request)
+        fired += [str(InputKind.COMPRESS)] if output.compressed else []
     return tuple(fired)
+
+
+def _time_of(session: Session, now: datetime) -> Steps[datetime]:
+    """Return the later of `now` and the last event's time, so that times in a journal only grow."""
+    writer, before = session._writer, max(0, session.conversation.revision - 1)
+    stored: Stored = yield in_thread(writer.store.load, writer.session_id, before)
+    return max([now, *(event.at for event in stored.events)])
+
+
+_OF_HISTORY = (InputKind.REWIND, InputKind.UNDO, InputKind.FORGET, InputKind.REFILL)
 
 
 def send_event(
@@ -89,7 +106,7 @@ def send_event(
         return _send(session, session, "add", *args, **kwargs)
     if kind is InputKind.TOOL_TURN and args[1:]:
         return _send(session, session, "add_tool_turn", args[0], tool_call_id=args[1], **kwargs)
-    subject = session.history if kind in (InputKind.REWIND, InputKind.FORGET) else session
+    subject = session.history if kind in _OF_HISTORY else session
     name = f"add_{kind}" if kind in KIND_OF_ROLE.values() else str(kind)
     return _send(session, subject, name, *args, **kwargs)
 
@@ -102,7 +119,7 @@ def _send_input(
             return _send(session, session, "add", given.turn, given.resource_class, **kwargs)
         case Fulfilment() as fulfilment:
             return _send(session, session.background, "commit", fulfilment, **kwargs)
-        case Edit(splices=splices):
+        case Edit(splices=splices) if given.kind is InputKind.RECALL:
             ids = [turn.resource_id for splice in splices for turn in splice.turns]
             return _send(session, session, "recall", ids, **kwargs)
         case Standing():
@@ -110,7 +127,7 @@ def _send_input(
             raise InvalidOptionError("event", given.kind, legal)
         case float() | int() as target if given.kind is InputKind.COMPRESS:
             return _send(session, session, "compress", target, **kwargs)
-        case _:  # clear, resize, promote, or an event that a subclass of the machine adds
+        case _:  # clear, resize, promote, refill, or an event that a subclass of the machine adds
             return _take(session, given, kwargs)
 
 

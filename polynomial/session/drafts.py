@@ -10,7 +10,7 @@ from attrs import define, evolve, frozen
 
 from polycontext.base import InvalidOptionError, require
 from polycontext.linearity import UNIX_EPOCH
-from polycontext.pressure import Fulfilment, Plan, Reading, Rejection
+from polycontext.pressure import ConflictError, Fulfilment, Plan, Reading, Rejection
 from polycontext.window import Turn
 from polycontext.window.call_ids import with_reused
 
@@ -18,11 +18,11 @@ from .. import journal
 from ..inputs import ContextInput, InputKind, Promotion
 from ..journal.conversation import Conversation
 from ..journal.conversation import evolve as evolved
-from ..journal.events import Event, PatchEvent, RewindEvent, TurnEvent, event_of
+from ..journal.events import Event, PatchEvent, RewindEvent, TurnEvent, UndoEvent, event_of
 from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy, Step
 from ..state import ContextState, State
-from .commands import Patch
+from .commands import Patch, Undo
 
 Cause = Step | Conversation
 """The cause of an event: a step of the machine, or the conversation after a patch."""
@@ -113,6 +113,27 @@ class Draft:
             last=(event, step),
             refused=(),
             ready=None,
+        )
+
+    def undo(self, command: Undo) -> "Draft":
+        """Return the draft with the view of an earlier conversation and what came since.
+
+        If that is the present view, return the draft itself: everything came back by a refill.
+
+        Raises:
+            ConflictError: the view did more than grow since the command was built.
+        """
+        conversation, target = self.conversation, command.target
+        if not conversation.window.extends(command.window):
+            raise ConflictError("undo", command.window, conversation.window)
+        window = conversation.window_at(target)
+        if window.all_turns() == conversation.window.all_turns():
+            return self
+        step, state = self._decide(ContextInput.undo(window))
+        event = UndoEvent(state, target.revision, self.at)
+        after = conversation.undone(target, event, step.after)
+        return evolve(
+            self, conversation=after, before=self, last=(event, step), refused=(), ready=None
         )
 
     def patch(self, command: Patch) -> "Draft":

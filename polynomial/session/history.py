@@ -4,24 +4,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Generic, Unpack
+from typing import Any, Generic, Never, Unpack
 
 from polycontext.base import InvalidOptionError, is_number, is_whole, require, whole_number
 from polycontext.base.effects import Steps, procedure, twin
 from polycontext.pressure import ConflictError
 from polycontext.pressure.notes import find_sources
-from polycontext.window import Turn
+from polycontext.window import Store, Turn
 from polycontext.window.providers import Provider, get_format
 
 from ..inputs import ContextOutput
 from ..journal.copies import begin_alike, copies_of
 from ..journal.erasure import expiring, forgetting
 from ..journal.events import Event, TurnEvent
+from ..journal.receipts import CompressionReceipt
+from ..journal.remaking import Checked
+from ..journal.timeline import TimelineEntry, entries
 from ..stores.session_store import ErasingStore, Found, Rewritten
-from .commands import KEY, Items, WriteOptions, is_key
+from .commands import KEY, Items, Oversize, Refill, WriteOptions, is_key
 from .export import log_lines, session_lines, with_missing_results
 from .options import NAME, is_name
 from .part import S, Session
+from .receipts import check_receipts, receipt, receipts
 from .rules import endings_of
 from .search import search
 from .time_travel import (
@@ -29,6 +33,7 @@ from .time_travel import (
     build_edit,
     build_regenerate,
     build_rewind,
+    build_undo,
     fork,
     past_session,
     revision_at,
@@ -41,6 +46,10 @@ class History(Generic[S]):
 
     def __init__(self, session: S) -> None:
         self._session = session
+
+    def __call__(self) -> Never:
+        """Raise: it is read, not called."""
+        raise TypeError("history is an object. Use session.log(), or session.history.events().")
 
     @property
     def revision(self) -> int:
@@ -76,6 +85,23 @@ class History(Generic[S]):
 
     aat = twin(at)
 
+    def timeline(self) -> Store[TimelineEntry]:
+        """Return what stood after each event: state, pressure, tokens by class, what came and went.
+
+        The entry at index n is that of revision n; the store is focused on the last one. The first
+        call folds the journal once, in O(events); later ones fold what is new. `at` then answers
+        from memory.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("Red or blue?"), session.clear()
+        >>> [(entry.kind.value, entry.came, entry.went) for entry in session.history.timeline()[1:]]
+        [('user_turn', ('t1',), ()), ('clear', (), ('t1',))]
+        """
+        return entries(self._session._writer.frames())
+
+    atimeline = twin(timeline)
+
     @procedure
     def rewind(self, to: Moment, **when: Unpack[WriteOptions]) -> Steps[ContextOutput]:
         """Rewind the conversation to a moment (see `at`): log, view, classes and documents.
@@ -103,16 +129,24 @@ class History(Generic[S]):
 
     @procedure
     def edit(
-        self, resource_id: str, content: str, items: Items = (), **when: Unpack[WriteOptions]
+        self,
+        resource_id: str,
+        content: str,
+        items: Items = (),
+        *,
+        oversize: Oversize = "truncate",
+        **when: Unpack[WriteOptions],
     ) -> Steps[ContextOutput]:
         """Replace a user turn in one commit: rewind, keep attachments, add `items` and `content`.
+
+        `oversize` is as in `ContextSession.add`.
 
         Raises:
             UnknownResourceError: no current turn has the id.
             InvalidOptionError: it is not a user turn.
             Any error that `add` raises.
         """
-        build = partial(build_edit, self._session, resource_id, content, items)
+        build = partial(build_edit, self._session, resource_id, content, items, oversize)
         return self._session._write(build, **when)
 
     aedit = twin(edit)
@@ -127,6 +161,61 @@ class History(Generic[S]):
         return self._session._write(partial(build_regenerate, self._session), **when)
 
     aregenerate = twin(regenerate)
+
+    @procedure
+    def refill(self, **when: Unpack[WriteOptions]) -> Steps[ContextOutput]:
+        """Bring back what gists stand for, the newest first, as far as it fits below the low mark.
+
+        Use it when room appeared: turns were forgotten, or the budget is larger. With `auto`, the
+        session refills once the low mark of a larger budget is above the old budget.
+
+        Raises:
+            IllegalDirectionError: the session is EMPTY or PRESSURED.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=300)
+        >>> for number in range(9):
+        ...     _ = session.add_user_turn(f"Wall {number} is painted in {number * 37} layers.")
+        >>> _ = session.compress(0.4)
+        >>> before, after = len(session.window), len(session.history.refill().window)
+        >>> before < after <= len(session.log())
+        True
+        """
+        return self._session._write(Refill(), **when)
+
+    arefill = twin(refill)
+
+    @procedure
+    def undo(
+        self, receipt_id: str | None = None, **when: Unpack[WriteOptions]
+    ) -> Steps[ContextOutput]:
+        """Take the last compression back, or that of a receipt with all later ones.
+
+        The view is as it was before, followed by the turns that came since; turns that were
+        recalled since are in their gist again. Undoing the same compression again makes it again,
+        as it was. A new epoch starts.
+
+        Law: if nothing came since, the view has the same bytes as before.
+
+        Raises:
+            ContextOverflowError: the view would be over budget. It names the tokens.
+            FloorError: a turn that was pinned or recalled since would be summarised again.
+            UnknownNameError: no compression has the id.
+            InvalidOptionError: the compression has been rewound, or was never made; the view was
+                cleared since, or an event of your machine has edited it.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> for number in range(20):
+        ...     _ = session.add_user_turn(f"Which colour does wall {number} get?")
+        >>> _ = session.compress(0.01), session.add_assistant_turn("Which one, please?")
+        >>> _ = session.history.undo()
+        >>> len(session.window), session.window.all_turns() == session.log()
+        (21, True)
+        """
+        return self._session._write(partial(build_undo, self._session, receipt_id), **when)
+
+    aundo = twin(undo)
 
     def fork(self, new_id: str, moment: Moment | None = None) -> S:
         """Return a new, independent session with the same store, options and content.
@@ -199,6 +288,51 @@ class History(Generic[S]):
         return self._session
 
     arefresh = twin(refresh)
+
+    # --- receipts ----------------------------------------------------------------------
+
+    def receipts(self, after: int = 0) -> tuple[CompressionReceipt, ...]:
+        """Return the receipts of the compressions after revision `after`, oldest first.
+
+        They are derived from the journal, and contain no text. Compressions that did not change the
+        view have none. `lines` of atoms are empty; `receipt` finds them. O(events after `after`),
+        or O(events) if one of these goes back to before it.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=300)
+        >>> for number in range(40):
+        ...     _ = session.add_user_turn(f"Which colour does wall {number} get?")
+        >>> [first, *_] = session.history.receipts()
+        >>> first.before.tokens > first.after.tokens, first.summariser.name
+        (True, 'extractive')
+        """
+        whole_number("after", after, 0, "events")
+        return tuple(receipts(self._session, after))
+
+    areceipts = twin(receipts)
+
+    def receipt(self, receipt_id: str | None = None) -> CompressionReceipt:
+        """Return one receipt by its id, such as ``"c12"``, or the last one.
+
+        It also has the lines of gists that come from each atom, for which it reads their turns.
+
+        Raises:
+            UnknownNameError: no compression has the id. The message names the last ones.
+        """
+        return receipt(self._session, receipt_id)
+
+    areceipt = twin(receipt)
+
+    def check_receipts(self) -> tuple[Checked, ...]:
+        """Make every extractive compression again from the log, and compare byte for byte.
+
+        The views before and after every compression are compared with the digests that were stored.
+
+        Law: every compression of this version that nobody changed is ``"same"`` or ``"signed"``.
+        """
+        return check_receipts(self._session)
+
+    acheck_receipts = twin(check_receipts)
 
     # --- erasure -----------------------------------------------------------------------
 

@@ -28,7 +28,8 @@ from ..machine.context_machine import ContextMachine
 from ..stores.session_store import SessionStore
 
 if TYPE_CHECKING:
-    from polycontext.pressure.schedule import Prices
+    from polycontext.pressure import Summariser
+    from polycontext.pressure.schedule import Prices, Schedule
     from polycontext.window import ModelProfile
 
     from .embedding import Embedder
@@ -68,6 +69,8 @@ class SessionOptions(TypedDict, total=False):
     reserve: int | None
     tools: Sequence[Mapping[str, Any]] | None
     projector: ContextProjector | None
+    summariser: "Summariser | None"
+    summarizer: "Summariser | None"
     threshold: Threshold | float | None
     cooldown: int
     counter: TokenCounter | None
@@ -77,6 +80,7 @@ class SessionOptions(TypedDict, total=False):
     clock: Clock
     listeners: Sequence[object]
     prices: "Prices | None"
+    schedule: "Schedule | None"
     machine: type[ContextMachine]
     embedder: "Embedder | None"
 

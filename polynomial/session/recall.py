@@ -5,20 +5,23 @@ their old place.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import Edit
-from polycontext.pressure.gist import truncated_ids
-from polycontext.window import ContextWindow, Role, Splice, Turn
+from polycontext.pressure import Edit, Fidelity, view_of
+from polycontext.pressure.gist import is_pointer, is_summary, truncated_ids
+from polycontext.pressure.threshold import tokens_at
+from polycontext.window import Atom, ContextWindow, Role, Splice, Turn
 from polycontext.window.part_removal import unbound
 
 from ..errors import ContextOverflowError, ContextPressureError
 from ..inputs import ContextInput, InputKind, Promotion
+from ..journal.events import is_erased
 from ..journal.log import Log
+from ..machine.step import ContextPolicy
 from .compression import make_room
 from .drafts import Draft, DraftSteps
 
@@ -82,6 +85,66 @@ def restore_truncated(draft: Draft) -> Draft:
     return draft
 
 
+def has_room(draft: Draft, before: int) -> bool:
+    """Return whether the budget grew from `before` so far that refilling is worth a new epoch.
+
+    The low mark is above the old budget then. It never is while calls are open.
+    """
+    conversation, window = draft.conversation, draft.conversation.window
+    is_free = conversation.takes(InputKind.REFILL) and not window.open_calls
+    return is_free and tokens_at(draft.policy.low(window), window.max_tokens) > before
+
+
+def refill(draft: Draft) -> Draft:
+    """Bring back what gists stand for, the newest first, as far as it fits below the low mark.
+
+    Law: fidelities only rise, and those that stood are what compressing leaves of the new ones.
+    """
+    draft.check_direction(InputKind.REFILL)
+    window, log = draft.conversation.window, draft.conversation.log
+    for chosen in filter(None, _refills(window, log, draft.policy)):
+        with suppress(ContextOverflowError):
+            return draft.take(ContextInput.refill(recall_edit(window, log, chosen)))
+    return draft
+
+
+def _refills(window: ContextWindow, log: Log, policy: ContextPolicy) -> Iterator[Sequence[str]]:
+    """Yield the ids of atoms that may fit: all, then as many as fit beside their gists, then fewer.
+
+    Fewer may be needed because the mark falls with what cannot shrink. A provider's own summary
+    stays, as do pointers to what is superseded.
+    """
+    gists = [turn for turn in window.all_turns() if turn.sources]
+    open_to = (turn for turn in gists if not (turn.native_providers or is_pointer(turn)))
+    ids = {each for gist in open_to for each in gist.sources if log.knows(each)}
+    # An erased turn has nothing to bring back, and a provider's block may need others around it.
+    atoms = [
+        atom
+        for atom in logged_atoms(log, ids)
+        if not any(is_erased(turn) or turn.parts for turn in atom.turns)
+    ]
+    held = policy.projector.expand(view_of(window, atoms)).fidelities
+    atoms = [atom for atom in reversed(atoms) if held[atom.id] is Fidelity.GIST]
+    room = tokens_at(policy.low(window), window.max_tokens) - window.total_tokens
+    if sum(each.tokens for each in atoms) <= room + sum(turn.tokens or 0 for turn in gists):
+        yield [atom.id for atom in atoms]
+    chosen = list[str]()
+    for atom in atoms:
+        if atom.tokens <= room:
+            room -= atom.tokens
+            chosen.append(atom.id)
+    yield from (chosen[:stop] for stop in range(len(chosen), 0, -1))
+
+
+def logged_atoms(log: Log, resource_ids: Iterable[str]) -> list[Atom]:
+    """Return the atoms of the log that hold these turns, in order."""
+    found = {log.place(turns[0].resource_id): turns for turns in map(log.atom, resource_ids)}
+    return [
+        Atom(at, at + len(turns), turns, sum(turn.tokens or 0 for turn in turns), is_open=False)
+        for at, turns in sorted(found.items())
+    ]
+
+
 def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) -> Edit:
     """Return the edit that recalls the atoms of `resource_ids`.
 
@@ -99,6 +162,17 @@ def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) ->
         if not all(_stands(window, view, turn) for turn in atom):
             splice = _splice(view, log, atom)
             splices.setdefault(splice.start, []).append(splice)
+    back = {turn.resource_id for atom in atoms.values() for turn in atom}
+    gone = {at for same in splices.values() for each in same for at in range(each.start, each.stop)}
+    for place, turn in enumerate(view.turns):
+        # A summary goes once all that it stands for is back.
+        if (
+            turn.sources
+            and is_summary(turn)
+            and back.issuperset(turn.sources)
+            and place not in gone
+        ):
+            splices.setdefault(place, []).append(Splice(place, place + 1, ()))
     return Edit(tuple(_join(same) for _, same in sorted(splices.items())))
 
 

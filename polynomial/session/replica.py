@@ -28,6 +28,7 @@ from ..journal.events import (
     goes_behind,
 )
 from ..journal.past import Past
+from ..journal.timeline import Frame, first_frame, fold
 from ..machine.context_machine import ContextMachine, decider
 from ..machine.engine import REFUSED, ContextModel
 from ..machine.step import ContextPolicy, Step
@@ -81,10 +82,13 @@ class Replica:
         # inside it, but a listener may access the machine.
         self._publishing = RLock()
         self._near: deque[Conversation] = deque(maxlen=_NEAR)
+        # Replaced as a whole; the first one has the conversation that they were folded from.
+        self._frames: Sequence[Frame] = ()
         # Companions that may be stored though this session was not told.
         self._tried = set[str]()
-        # The events of appends under way: whoever loads them, this session wrote them.
-        self._writing: list[Sequence[Event]] = []
+        # The events of appends under way, by the identity of their decisions: whoever loads them,
+        # this session wrote them. A list would compare events while other threads change it.
+        self._writing: dict[int, Sequence[Event]] = {}
 
     def keep_in(self, store: SessionStore) -> None:
         """Use `store` from now on; it already has everything that is stored so far."""
@@ -133,7 +137,7 @@ class Replica:
             behind = goes_behind(events, known.revision)
             if behind:
                 # Forget facts that were read from turns whose text was erased.
-                self.empty = evolve(self.empty, past=Past())
+                self.empty, self._frames = evolve(self.empty, past=Past()), ()
                 if not self.live.machine.acts:
                     self._load(reads_ahead=False)
                     return
@@ -147,7 +151,7 @@ class Replica:
                 if conversation.revision == stored.snapshot:
                     self._snapped = conversation
                 if self.live.machine.acts:
-                    follows = not any(event in events for events in [*self._writing])
+                    follows = not any(event in events for events in [*self._writing.values()])
                     self.live.add(self._made(before, event, conversation), follows=follows)
             if behind:
                 # Earlier conversations may hold text that was erased.
@@ -175,6 +179,10 @@ class Replica:
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the stored events after revision `after`, up to that of the conversation."""
+        # Read once: another thread may replace them.
+        if len(frames := self._known_frames()) > self.conversation.revision:
+            frames = frames[after + 1 : self.conversation.revision + 1]
+            return tuple(frame.event for frame in frames if frame.event is not None)
         events: Sequence[Event] = self.store.load(self.session_id, after).events
         if any(event.names_ranges for event in events):
             whole = self.store.load(self.session_id).events if after else events
@@ -183,10 +191,28 @@ class Replica:
 
     def nearest(self, revision: int) -> Conversation:
         """Return the newest remembered conversation whose revision is at most `revision`."""
-        known = [self.empty, self._snapped, *self._near, self.stored]
+        folded = [frame.conversation for frame in self._known_frames()[revision : revision + 1]]
+        known = [self.stored, *folded, self.empty, self._snapped, *self._near]
         return max(
             (each for each in known if each.revision <= revision), key=lambda each: each.revision
         )
+
+    def frames(self) -> Sequence[Frame]:
+        """Return the conversation after each event so far; events are folded once, then kept."""
+        origin, revision = self.empty, self.conversation.revision
+        frames = self._known_frames() or (first_frame(origin),)
+        if (after := len(frames) - 1) < revision:
+            events = self.store.load(self.session_id, after).events[: revision - after]
+            frames = fold(frames, events)
+            with self._publishing:
+                if self.empty is origin:
+                    self._frames = frames
+        return frames[: revision + 1]
+
+    def _known_frames(self) -> Sequence[Frame]:
+        """Return the frames that were folded from the present beginning: its budget, no erasure."""
+        frames = self._frames
+        return frames if frames and frames[0].conversation is self.empty else ()
 
     def catch_up(self) -> Conversation:
         """Load what the store has, and return the conversation."""

@@ -18,7 +18,7 @@ from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
 
 from ..journal.conversation import Conversation
-from ..journal.events import ClearEvent, Event, TurnEvent, standing
+from ..journal.events import ClearEvent, Event, TurnEvent, UndoEvent, standing
 from ..journal.log import Log
 from ..stores.search_query import AskedWords, found_in
 from ..stores.session_store import Found, SearchableStore
@@ -228,13 +228,21 @@ def _is_task(log: Log, turn: Turn) -> bool:
 
 def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | None]:
     """Return what last removed a turn from the view, and at which revision."""
-    there = False
+    there, came = False, 0
     left: tuple[str | None, int | None] = None, None
+    stood = dict[int, tuple[bool, tuple[str | None, int | None]]]()
+    stood[0] = there, left
     for revision, event in standing(events):
-        if isinstance(event, TurnEvent):
-            there = there or event.turn.resource_id == resource_id
+        if isinstance(event, UndoEvent):
+            # What came after the revision that it goes back to stays.
+            before = max(known for known in stood if known <= event.to)
+            there, left = (True, left) if came > event.to else stood[before]
+        elif isinstance(event, TurnEvent):
+            if event.turn.resource_id == resource_id:
+                there, came = True, revision
         elif there and (isinstance(event, ClearEvent) or event.removes(resource_id)):
             there, left = False, (str(event.kind), revision)
         else:
             there = there or any(turn.resource_id == resource_id for turn in event.turns)
+        stood[revision] = there, left
     return left

@@ -13,13 +13,15 @@ from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.rules import is_rule, revoked_ids
 
 from ..journal.conversation import Conversation, replay
-from ..journal.events import CompressEvent, Event, TurnEvent, goes_behind
+from ..journal.events import CompressEvent, Event, TurnEvent, goes_behind, lineages
 from ..journal.log import Log
+from ..journal.receipts import number_of, receipt_id
 from ..machine.step import is_over_budget
 from ..stores.session_store import ForkingStore
-from .commands import Add, Items, Rewind, Together, build_attaches
+from .commands import Add, Items, Oversize, Rewind, Together, Undo, build_attaches
 from .construction import open_beside
 from .part import S, Session
+from .replica import Replica
 
 Moment = int | datetime | str
 """A point of a conversation: a revision, a time, or the id of the last turn at that point."""
@@ -88,8 +90,8 @@ def revision_at(session: Session, moment: Moment) -> int:
     """
     revision = session.conversation.revision
     legal = (
-        f"a revision from 0 to {revision}, a time with its zone such as datetime.now(UTC), or the "
-        "id of a turn such as turn.resource_id"
+        f"a revision from 0 to {revision}, a time with its zone such as 2026-11-23T10:00Z, or "
+        "the id of a turn"
     )
     match moment:
         case bool():
@@ -124,7 +126,37 @@ def build_rewind(session: Session, to: Moment) -> Rewind:
     return Rewind(committed_at(session, revision))
 
 
-def build_edit(session: Session, resource_id: str, content: str, items: Items) -> Together:
+def build_undo(session: Session, key: str | None) -> Undo:
+    """Return the command that takes a compression back, or makes it again if it is taken back.
+
+    Without the id of a receipt, it is the last compression, that of any writer.
+    """
+    # The live machine follows with the write.
+    Replica.catch_up(session._writer)
+    events = session._writer.events()
+    undoable = lineages(events)[-1].undoable
+    number = next(reversed([*undoable]), 0) if key is None else number_of(events, key)
+    if not undoable:
+        legal = "no compression stands after the last clear or rewind"
+        raise _NothingToUndoError("id", key, legal)
+    require("id", key, number in undoable, ", ".join(map(receipt_id, [*undoable][-_LISTED:])))
+    return Undo(conversation_at(session, undoable[number]), session.window)
+
+
+class _NothingToUndoError(InvalidOptionError):
+    """No compression can be taken back; `legal` says why."""
+
+    def __str__(self) -> str:
+        return f"Nothing to undo: {self.legal}."
+
+
+_LISTED = 9
+"""How many ids an error lists."""
+
+
+def build_edit(
+    session: Session, resource_id: str, content: str, items: Items, oversize: Oversize
+) -> Together:
     """Return the command that replaces a user turn with `items` and `content`."""
     require("resource_id", resource_id, isinstance(resource_id, str), "the id of a turn")
     log = session.conversation.log
@@ -138,7 +170,10 @@ def build_edit(session: Session, resource_id: str, content: str, items: Items) -
         (
             Rewind(before),
             *build_attaches(items),
-            Add(Turn(Role.USER, content, name=turn.name, timestamp=session._now())),
+            Add(
+                Turn(Role.USER, content, name=turn.name, timestamp=session._now()),
+                oversize=oversize,
+            ),
         )
     )
 

@@ -18,6 +18,7 @@ from polycontext.base.effects import drive
 from polycontext.window.providers import Provider, Rendered, anthropic, as_provider, dumped
 
 from ..errors import ContextOverflowError
+from ..journal.spending import Spent, spent
 from ..machine.step import is_over_budget
 from .commands import Together
 from .delivery import Delivery, SentRequest, options_for
@@ -221,6 +222,15 @@ class Usage(SessionPart):
         """Return the tool definitions that are sent with every request."""
         return self._session._room.tools
 
+    @property
+    def spent(self) -> Spent:
+        """Return the model calls that the journal records, such as those of an agent.
+
+        Calls count also if a rewind or a `clear` has undone what they brought: they were paid.
+        O(events).
+        """
+        return spent(self._session._writer.events(0))
+
     def reported(self, usage: object, *, model: str | None = None) -> Measured | None:
         """Learn from a provider's usage report of the last request, and adjust the window.
 
@@ -266,6 +276,9 @@ class Usage(SessionPart):
         )
         if told is not None:
             session._writer.resize(told.room)
+        cached, epoch = cached_tokens(usage), self._delivery.epoch
+        if cached is not None and epoch is not None:
+            session._writer.note_cached(epoch, cached)
         return told
 
     def request(
@@ -329,14 +342,35 @@ def input_tokens(given: object) -> tuple[int | None, str]:
     ... )
     (1000, '')
     """
-    data = _data(given)
-    key = next((key for key in ("usage", "usageMetadata", "usage_metadata") if key in data), "")
-    response, usage = (data, _data(data[key], key)) if key else ({}, data)
+    response, usage = _split(given)
     name = response.get("model")
     told = _sent(usage)
     return (None if told is None else told + _cleared(response)), name if isinstance(
         name, str
     ) else ""
+
+
+def cached_tokens(given: object) -> int | None:
+    """Return the tokens of a request that the provider read from its cache, None if not reported.
+
+    >>> cached_tokens({"input_tokens": 10, "cache_read_input_tokens": 900})
+    900
+    """
+    usage = _split(given)[1]
+    for name in ("prompt_tokens_details", "input_tokens_details"):
+        if isinstance(details := usage.get(name), Mapping) and is_whole(
+            details.get("cached_tokens"), 0
+        ):
+            return int(details["cached_tokens"])
+    names = ("cache_read_input_tokens", "cachedContentTokenCount", "prompt_cache_hit_tokens")
+    return next((int(usage[name]) for name in names if is_whole(usage.get(name), 0)), None)
+
+
+def _split(given: object) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return the response, if `given` is one, and its usage."""
+    data = _data(given)
+    key = next((key for key in ("usage", "usageMetadata", "usage_metadata") if key in data), "")
+    return (data, _data(data[key], key)) if key else ({}, data)
 
 
 def _data(given: object, path: str = "usage") -> Mapping[str, Any]:

@@ -27,10 +27,14 @@ from .. import journal
 from ..errors import SessionWriteError
 from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
+from ..journal.events import CompressEvent, goes_behind
+from ..journal.origin import CachedTokens
+from ..journal.receipts import cached_in, merged
 from ..stores.in_memory import InMemoryStore
-from .commands import WriteRequest
+from .commands import WriteRequest, utc_now
 from .decisions import Decision, DecisionSteps, decide, go_on, log_rejections
 from .drafts import SummaryRequest
+from .options import Clock
 from .replica import Replica
 
 TRIES = 64
@@ -48,6 +52,11 @@ _WRITING: ContextVar[tuple[object, ...]] = ContextVar("polycontext_writing", def
 
 class Writer(Replica):
     """Drives decisions into a store, and publishes them to readers and the live machine."""
+
+    clock: Clock = staticmethod(utc_now)
+    """The clock of the session, which says how long summaries took to write."""
+    cached: tuple[CachedTokens, ...] = ()
+    """The cached tokens that providers reported and no compression has recorded yet, by epoch."""
 
     def _open(self) -> None:
         super()._open()
@@ -80,6 +89,7 @@ class Writer(Replica):
         """Return a writer of this session that shows a past state and refuses to write."""
         past = object.__new__(Writer)
         vars(past).update(vars(self), conversation=conversation, stored=conversation, is_past=True)
+        past.cached = ()
         return past
 
     # --- writing ---------------------------------------------------------------
@@ -157,8 +167,8 @@ class Writer(Replica):
         if key is not None and (yield in_thread(self.has_happened, key)):
             return ContextOutput(self.conversation.window, self.conversation.state)
         base = self._base(request.expected_revision)
-        unstored, machine = base is not self.stored, self.live.machine
-        steps = decide(base, request, self.policy, unstored=unstored, machine=machine)
+        stored = None if base is self.stored else self.stored.window.max_tokens
+        steps = decide(base, request, self.policy, stored=stored, machine=self.live.machine)
         decision = yield from self._drive_decision(steps, base, alone=alone)
         stored = decision is not None and (yield from self._store(base, decision, key))
         return decision.output if decision is not None and stored else None
@@ -189,7 +199,7 @@ class Writer(Replica):
         """
         made: SummaryRequest | Decision = yield in_thread(go_on, steps)
         while isinstance(made, SummaryRequest):
-            projector = self._projector(made)
+            projector, begun = self._projector(made), self.clock()
             if not alone:
                 fulfil = partial(projector.afulfil, made.plan, reading=made.reading)
                 fulfilment = yield Effect(partial(self._fulfil, made), fulfil)
@@ -199,8 +209,12 @@ class Writer(Replica):
                 return None
             if self.conversation is not base:
                 return None
-            made = yield in_thread(go_on, steps, fulfilment)
-        return made
+            made = yield in_thread(go_on, steps, fulfilment.timed(self.clock() - begun))
+        return _recording(self.cached, made) if self.cached else made
+
+    def note_cached(self, epoch: int, tokens: int) -> None:
+        """Remember the cached tokens of a request, for the receipts before and after its epoch."""
+        self.cached = merged((*self.cached, CachedTokens(epoch, tokens, tokens)))
 
     def _fulfil(self, request: SummaryRequest) -> Fulfilment:
         """Return the fulfilment of a plan; other threads may write meanwhile."""
@@ -238,8 +252,8 @@ class Writer(Replica):
         if not decision.events and not companions:
             return True
         self._tried.update(companions.values())
-        options: dict[str, Any] = yield in_thread(self._options, decision.after, key)
-        self._writing.append(decision.events)
+        options: dict[str, Any] = yield in_thread(self._options, decision, key)
+        self._writing[id(decision)] = decision.events
         try:
             yield (
                 self._ask_store("append", decision.base, decision.events, companions, **options)
@@ -252,7 +266,7 @@ class Writer(Replica):
         else:
             return True
         finally:
-            self._writing.remove(decision.events)
+            del self._writing[id(decision)]
         stored = yield self._ask_store("load", base.revision)
         yield in_thread(self._catch_up, stored, base.revision, refused)
         return False
@@ -266,18 +280,22 @@ class Writer(Replica):
             partial(aask, self.session_id, *args, **options),
         )
 
-    def _options(self, now: Conversation, key: str | None) -> dict[str, Any]:
+    def _options(self, decision: Decision, key: str | None) -> dict[str, Any]:
         """Return the options of an append: the idempotency key, and a snapshot if one is due."""
+        now = decision.after
         options: dict[str, Any] = {} if key is None else {"key": key}
         if self._snapshots is None:
             return options
         goes_on = now.has_passed(self._snapped.revision)
         # After a rewind behind the newest snapshot, opening without a new one replays everything.
         last = self._snapped if goes_on else self.empty
+        is_due = (
+            not goes_on
+            or journal.snapshots.due(last, now)
+            or goes_behind(decision.events, last.revision)
+        )
         return (
-            {**options, "snapshot": journal.snapshots.snapshot_of(last, now)}
-            if not goes_on or journal.snapshots.due(last, now)
-            else options
+            {**options, "snapshot": journal.snapshots.snapshot_of(last, now)} if is_due else options
         )
 
     def _changed_companions(self, base: Conversation) -> dict[str, str]:
@@ -316,6 +334,9 @@ class Writer(Replica):
             if self.live.machine.acts:
                 for made in decision.made:
                     self.live.add(made)
+            if self.cached:
+                told = {each for event in decision.events for each in cached_in(event)}
+                self.cached = tuple(each for each in self.cached if each not in told)
 
     def catch_up(self) -> Conversation:
         """Load what the store has, tell the live machine, and return the conversation."""
@@ -391,6 +412,17 @@ class _WriteScope:
         if isinstance(error, CallerError):
             # The caller made the error: the session's frames do not help.
             error.with_traceback(None)
+
+
+def _recording(cached: tuple[CachedTokens, ...], decision: Decision) -> Decision:
+    """Return a decision whose compressions record the cached tokens that were reported."""
+    events = tuple(
+        evolve(event, origin=evolve(event.origin, cached=cached))
+        if isinstance(event, CompressEvent) and event.origin is not None
+        else event
+        for event in decision.events
+    )
+    return evolve(decision, events=events)
 
 
 def _pause(lost: int) -> Effect:

@@ -1,17 +1,15 @@
-"""The laws of the ledger of rules."""
+"""The laws of compressing about rules."""
 
 from collections.abc import Iterator
 
 from polycontext.base.law import agree, holds, law
-from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window import ContextWindow, Turn
 from polycontext.window.rules import RULES_TITLE
 
 from ..gist import is_summary
 from .projectors import Compressor
 
 _RULES = "docs/rules.md"
-_NO_MARKS = str.maketrans("", "", "\"'`“”„«»‘’「」『』<>")
-_LONGEST_QUOTATION = 2_000
 
 
 @law(_RULES)
@@ -22,7 +20,7 @@ def a_rule_that_stands_is_in_every_view(
     after = projector.compress(window, target).window
     before, shown = (_spoken(each) for each in (window, after))
     for rule in window.rules.standing:
-        text = _plain(rule.text)
+        text = plain_words(rule.text)
         holds(text not in before or text in shown, f"{rule.text!r} in the view", shown)
     agree(after.rules.all, window.rules.all)
 
@@ -32,28 +30,12 @@ def a_rule_that_has_ended_is_not_printed_as_standing(
     projector: Compressor, window: ContextWindow, target: float
 ) -> None:
     """The summary of a compression lists the rules that stand, and no other."""
-    standing = {_plain(rule.text) for rule in window.rules.standing}
+    standing = {plain_words(rule.text) for rule in window.rules.standing}
     known = {turn.resource_id for turn in window.all_turns()}
     for turn in projector.compress(window, target).window.all_turns():
         if is_summary(turn) and turn.resource_id not in known:
             for text in _listed(turn):
                 holds(text in standing, "a rule that stands", text, standing=standing)
-
-
-@law(_RULES)
-def only_the_user_changes_the_rules(window: ContextWindow, turn: Turn) -> None:
-    """A system turn, an answer or a result states, replaces and revokes nothing."""
-    if turn.role is not Role.USER:
-        agree(window.append(turn).rules.all, window.rules.all)
-
-
-@law(_RULES)
-def a_quotation_changes_no_rule(window: ContextWindow, turn: Turn) -> None:
-    """A user turn that only quotes other words states, replaces and revokes nothing."""
-    quoted = _plain(turn.text).translate(_NO_MARKS)[:_LONGEST_QUOTATION]
-    said = Turn(Role.USER, f'The sign says "{quoted}", I think.')
-    if not window.open_calls:
-        agree(window.append(said).rules.all, window.rules.all)
 
 
 def _listed(gist: Turn) -> Iterator[str]:
@@ -62,12 +44,13 @@ def _listed(gist: Turn) -> Iterator[str]:
         speaker, _, text = line.partition(": ")
         if not speaker.startswith("user"):
             return
-        yield _plain(text)
+        yield plain_words(text)
 
 
 def _spoken(window: ContextWindow) -> str:
-    return _plain(" ".join(turn.text for turn in window.all_turns()))
+    return plain_words(" ".join(turn.text for turn in window.all_turns()))
 
 
-def _plain(text: str) -> str:
+def plain_words(text: str) -> str:
+    """Return `text` with its white space normalised."""
     return " ".join(text.split())

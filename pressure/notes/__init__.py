@@ -1,4 +1,4 @@
-"""Extractive notes: summaries that are selected in whole units, without a model."""
+"""Extractive notes: summaries to continue from, without a model."""
 
 import lazy_loader
 

@@ -12,15 +12,20 @@ from attrs import frozen
 from polycontext.linearity import constraint_sentences
 from polycontext.window import TokenCounter, Turn
 
-from ..terms import STRONG, kind_of, terms_of
-from .lines import LAWGIVERS, Head, Unit, pair_text, parse_summary
+from ..terms import Kind, is_strong, kind_of, strong_terms, terms_of
+from .call_items import CallTeller, call_line
+from .candidates import Candidates
+from .events import Event, Happening
+from .items import Section
+from .lines import LAWGIVERS, parse_summary
+from .note import named_in
 from .pieces import one_line
-from .summariser import Candidates, ExtractiveSummariser
+from .prose import sentences_of
 
 MOST_IDS, MOST_NEWEST = 20, 20
 """The most identifiers that are kept, by importance, and the most updated values, by recency."""
 
-NAMED = frozenset({Head.FACTS, Head.FILES})
+NAMED = frozenset({Section.KNOWN, Section.FILES})
 """Headings whose facts count as stated once their identifiers are; all others must be verbatim."""
 
 
@@ -31,7 +36,7 @@ class Fact:
     The turn may be an earlier gist (docs/summarisers.md).
     """
 
-    head: Head
+    head: Section
     text: str
     source: str
 
@@ -44,25 +49,30 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
     ...     Turn("user", "Sort them. Never delete a file."),
     ...     Turn("assistant", "Next I'll count the files in shelf-42."),
     ... ]
-    >>> [(fact.head.value, fact.text) for fact in facts_of(turns, TiktokenCounter("o200k_base"))]
-    [('Constraints', 'Never delete a file.'), ('Files', "Next I'll count the files in shelf-42."), \
-('Next step', "Next I'll count the files in shelf-42.")]
+    >>> [(str(fact.head), fact.text) for fact in facts_of(turns, TiktokenCounter("o200k_base"))]
+    [('Constraints', 'Never delete a file.'), ('Open', "Next I'll count the files in shelf-42."), \
+('Files', "Next I'll count the files in shelf-42.")]
     """
-    candidates = ExtractiveSummariser().read(turns, counter=counter)
-    coming = [unit for unit in candidates.current.units if unit.step]
-    told = {
-        Head.FACTS: [unit for unit in candidates.units if unit.was][-MOST_NEWEST:],
-        Head.FILES: _naming(candidates),
-        Head.OPEN: [unit for unit in coming if not unit.intended],
-        Head.NEXT: [unit for unit in coming if unit.intended],
+    del counter  # Facts are not measured.
+    candidates = Candidates().reading(turns)
+    events = candidates.events
+    rules = [
+        Fact(Section.RULES, text, turn.resource_id) for turn in turns for text in _demands(turn)
+    ]
+    coming = [
+        Fact(Section.OPEN, text, events[item.event].id)
+        for item in candidates.items()
+        if item.section is Section.OPEN
+        for text in item.variants[-1].removeprefix("assistant: ").split("\n")
+    ]
+    # The newest of several changes of one record stands.
+    changed = {
+        text.partition(": ")[0]: Fact(Section.KNOWN, text, events[place].id)
+        for place, texts in CallTeller(events, candidates.turns, {}).changed().items()
+        for text in texts
     }
-    demands = (
-        Fact(Head.CONSTRAINTS, text, turn.resource_id) for turn in turns for text in _demands(turn)
-    )
-    return (
-        *demands,
-        *(_fact(head, unit, candidates) for head, units in told.items() for unit in units),
-    )
+    naming = (Fact(Section.FILES, text, event.id) for text, event in _naming(events))
+    return (*rules, *coming, *[*changed.values()][-MOST_NEWEST:], *naming)
 
 
 def _demands(turn: Turn) -> Iterator[str]:
@@ -72,29 +82,33 @@ def _demands(turn: Turn) -> Iterator[str]:
         yield from constraint_sentences(turn.text)
 
 
-def _fact(head: Head, unit: Unit, candidates: Candidates) -> Fact:
-    entry = candidates.entries[unit.entry]
-    return Fact(head, f"{unit.parent}{unit.header}{pair_text([unit], entry)}", entry.id)
+def _naming(events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
+    """Yield the sentences and calls that first name the identifiers that weigh most."""
+    weights = named_in(events, least=0.0)
+    wanted = set(sorted(weights, key=lambda term: -weights[term])[:MOST_IDS])
+    for event in events:
+        if event.happening == Happening.CALL:
+            texts = [call_line(event)]
+        elif event.happening in (Happening.ASK, Happening.SAY, Happening.LINE):
+            texts = sentences_of(event.text)
+        else:
+            continue
+        for text in texts:
+            found = wanted & strong_terms(text)
+            if found:
+                wanted -= found
+                yield text, event
 
 
-def _naming(candidates: Candidates) -> Iterator[Unit]:
-    """Yield units with identifiers that were said, or used in more than one turn."""
-    weights = candidates.weights()
-    spoken, in_turns = set[str](), dict[str, set[int]]()
-    for unit in candidates.units:
-        spoken.update(unit.terms if unit.said else ())
-        for term in unit.terms:
-            in_turns.setdefault(term, set()).add(unit.turn)
-    used = [
-        term
-        for term, turns in in_turns.items()
-        if kind_of(term) in STRONG and (term in spoken or len(turns) > 1)
-    ]
-    wanted = set(sorted(used, key=lambda term: -weights[term])[:MOST_IDS])
-    for unit in candidates.units:
-        if wanted.intersection(unit.terms):
-            wanted.difference_update(unit.terms)
-            yield unit
+def identifiers_of(text: str) -> dict[str, bool]:
+    """Return the identifiers, dates and paths in `text`, and whether each is a path.
+
+    >>> identifiers_of("Fix src/app.py for ZFA04Y.")
+    {'src/app.py': True, 'ZFA04Y': False}
+    """
+    kinds = {term: kind_of(term) for term in terms_of(text)}
+    named = (Kind.ID, Kind.DATE, Kind.PATH, Kind.FILE)
+    return {term: kind in (Kind.PATH, Kind.FILE) for term, kind in kinds.items() if kind in named}
 
 
 def complete_text(text: str, facts: Iterable[Fact], fits: Callable[[str], bool]) -> str:
@@ -108,17 +122,17 @@ def complete_text(text: str, facts: Iterable[Fact], fits: Callable[[str], bool])
     nothing.
 
     >>> facts = [
-    ...     Fact(Head.CONSTRAINTS, "Never delete a file.", "t1"),
-    ...     Fact(Head.FILES, "I count shelf-42.", "t2"),
+    ...     Fact(Section.RULES, "Never delete a file.", "t1"),
+    ...     Fact(Section.FILES, "I count shelf-42.", "t2"),
     ... ]
     >>> complete_text("Shelf-42? No: shelf-42 is counted.", facts, lambda text: len(text) < 100)
     'Shelf-42? No: shelf-42 is counted.\nConstraints:\nNever delete a file.'
     """
     if not text.strip() or not fits(text):
         return text
-    under, order = None, list(Head)
+    under, order = None, list(Section)
     for fact in sorted(facts, key=lambda fact: order.index(fact.head)):
-        title = "" if fact.head is under else f"{fact.head.value}:\n"
+        title = "" if fact.head is under else f"{fact.head}:\n"
         longer = f"{text}\n{title}{one_line(fact.text)}"
         if not is_told(fact, text) and fits(longer):
             text, under = longer, fact.head
@@ -135,7 +149,7 @@ def is_told(fact: Fact, text: str) -> bool:
     words = one_line(fact.text)
     if not words or words in text.split("\n"):
         return True
-    named = [term for term in terms_of(words) if kind_of(term) in STRONG]
+    named = [*filter(is_strong, terms_of(words))]
     stand = all(
         re.search(rf"(?<!\w)(?<!\w[-.]){re.escape(name)}(?!\w|[-.]\w)", text) for name in named
     )

@@ -7,52 +7,33 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import accumulate, chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
-
-from .pieces import Hides, Piece, split
 
 INLINE = 80
 """A value of at most this many characters is one piece with its key."""
 
-TOGETHER, MOST_DEPTH = 8, 200
-"""How many elements of a list are one piece, and how deep records are read."""
+MOST_DEPTH = 200
+"""How deep records are read."""
 
 _ID_KEY = re.compile(r"(?i:(?:.*[_-])?(?:id|number|code|uuid|sku|key))|.*[a-z]Id")
 _NAME_KEY = re.compile(r"(?:.*[_-])?(?:name|title|path|file|subject|slug|ref)", re.IGNORECASE)
 _PLAIN = re.compile(r"[^\s,\"'{}\[\]()=…]+(?: [^\s,\"'{}\[\]()=…]+)*")
 _LOOKS_TYPED = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN|-?Infinity")
-_ID_LIKE = re.compile(r"(?=.*\d)[\w.@:-]{3,60}")
 _RULE = re.compile(r"[|:\-+= ]{3,}")
 _JSON_LINE = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
+_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[][{}]', re.DOTALL)
+_STEPS = MappingProxyType({"[": 1, "{": 1, "]": -1, "}": -1})
 _BREAKS = str.maketrans({char: f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"})
 """Line breaks that JSON leaves as they are; in a summary they would look like a new line."""
-_LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS, _SHORTEST_ORDER, _LONGEST_WORD = 60, 3, 3, 12, 40
-
-
-def may_command(text: str) -> bool:
-    """Return whether `text` can be an instruction, by its length; an address or a code cannot."""
-    is_word = text.isascii() and " " not in text.strip()
-    return len(text) >= (_LONGEST_WORD if is_word else _SHORTEST_ORDER)
+_LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS = 60, 3, 3
 
 
 class Literal(str):
     """A number as it was written: 1.50 stays 1.50."""
 
     __slots__ = ()
-
-
-class Item(NamedTuple):
-    """A pair: the text before its value, the pieces of the value, and the text after it.
-
-    `lists_ids` states that the value is a list of ids.
-    """
-
-    label: str
-    pieces: tuple[Piece, ...]
-    close: str = ""
-    key: str = ""
-    lists_ids: bool = False
 
 
 class Record(NamedTuple):
@@ -68,11 +49,22 @@ class Record(NamedTuple):
 
 
 def read_json(text: str) -> Any:
-    """Return the value of a JSON text, with numbers as literals, or None if it is invalid."""
+    """Return the value of a JSON text, with numbers as literals.
+
+    Return None if it is invalid, or nested so deep that reading it depends on the stack.
+    """
     try:
-        return json.loads(text, parse_float=Literal, parse_int=Literal)
+        value = json.loads(text, parse_float=Literal, parse_int=Literal)
     except (ValueError, RecursionError):
         return None
+    return None if _is_deep(text) else value
+
+
+def _is_deep(text: str) -> bool:
+    if text.count("[") + text.count("{") <= MOST_DEPTH:
+        return False
+    depths = accumulate(_STEPS.get(match[0], 0) for match in _BRACKET.finditer(text))
+    return any(depth > MOST_DEPTH for depth in depths)
 
 
 def parse_records(text: str) -> tuple[str, Any]:
@@ -147,18 +139,13 @@ def records_of(value: Any) -> Iterator[Record]:
     ...     {"seat_id": f"A{row}", "price": 12, "note": "12", "kind": "by the window"}
     ...     for row in (7, 8, 9)
     ... ]
-    >>> for record in records_of(
-    ...     {"order_id": "W1", "status": "open", "stops": ["a", "b"], "seats": seats}
-    ... ):
-    ...     print(
-    ...         record.parent,
-    ...         record.header,
-    ...         [item.label + item.pieces[0].text + item.close for item in items_of(record)],
-    ...     )
-     W1:  ['status open', 'stops [a, b]']
-    W1  seats A7:  ['price 12', 'note "12"', 'kind by the window']
-    W1  seats A8:  ['price 12', 'note "12"', 'kind by the window']
-    W1  seats A9:  ['price 12', 'note "12"', 'kind by the window']
+    >>> order = {"order_id": "W1", "status": "open", "stops": ["a", "b"], "seats": seats}
+    >>> for record in records_of(order):
+    ...     print(record.parent, record.header, [*record.pairs])
+     W1:  ['status', 'stops']
+    W1  seats A7:  ['price', 'note', 'kind']
+    W1  seats A8:  ['price', 'note', 'kind']
+    W1  seats A9:  ['price', 'note', 'kind']
     """
     return _walk(value, "", "", "", depth=0)
 
@@ -185,11 +172,6 @@ def _is_flat(value: list[Any]) -> bool:
         return False
     inner = {*map(type, chain.from_iterable(map(dict.values, value)))}
     return inner.isdisjoint((dict, list))
-
-
-def items_of(record: Record, hides: Hides | None = None) -> list[Item]:
-    """Return the pairs of `record`; `hides` decides which sentences in them are hidden."""
-    return [item_of(key, value, hides=hides) for key, value in record.pairs.items()]
 
 
 def _walk(value: Any, parent: str, name: str, place: str, *, depth: int) -> Iterator[Record]:
@@ -263,37 +245,6 @@ def identifier(value: Mapping[str, Any]) -> tuple[str, bool]:
 
 def _all_plain(value: Any) -> bool:
     return isinstance(value, list) and not any(isinstance(each, dict | list) for each in value)
-
-
-def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) -> Item:
-    """Return the pair of `key` and `value`: one piece if short, else sentences or elements."""
-    label = f"{plain(key)}{joint}"
-    if isinstance(value, list) and (
-        (len(value) > 1 and _all_plain(value)) or len(inline(value, INLINE)) > INLINE
-    ):
-        size = TOGETHER if _all_plain(value) else 1
-        texts = [
-            ", ".join(map(inline, value[start : start + size]))
-            for start in range(0, len(value), size)
-        ]
-        pieces = (
-            Piece(text, ", ", place == 0, place == len(texts) - 1)
-            for place, text in enumerate(texts)
-        )
-        count = f"({len(value)}) " if size < len(value) and size == TOGETHER else ""
-        return Item(
-            f"{label}{count}[",
-            tuple(pieces),
-            "]",
-            key,
-            any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER]),
-        )
-    text = inline(value)
-    if isinstance(value, str) and (
-        len(text) > INLINE or (hides is not None and may_command(value) and any(hides([value])))
-    ):
-        return Item(f'{label}"', tuple(split(value, hides)), '"', key)
-    return Item("", (Piece(f"{label}{text}", ""),), key=key)
 
 
 def inline(value: Any, most: int = 0) -> str:

@@ -17,14 +17,7 @@ from polycontext.adapters import anthropic as anthropic_adapter
 from polycontext.adapters import openai as openai_adapter
 from polycontext.adapters.wire_dialect import Bridges
 from polycontext.base import InvalidOptionError
-from polycontext.testing.strict import (
-    Break,
-    StrictAnthropic,
-    StrictChat,
-    StrictResponses,
-    StrictServer,
-    overloaded,
-)
+from polycontext.testing.strict import Break, StrictServer, overloaded
 from polycontext.window import default_counter
 from tests.adapters.agent_step import (
     ANTHROPIC,
@@ -41,6 +34,7 @@ from tests.adapters.agent_step import (
 )
 from tests.adapters.models import DEMAND, Looking
 from tests.house import gated
+from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 
 ROOM = 2_000
 EXCHANGES = 8

@@ -1,13 +1,13 @@
 """Hypothesis strategies for contexts, derived from the kinds of the fields."""
 
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
 
 from polycontext.agent_context import AgentContext, Artifact
-from polycontext.agent_context.kinds import Kind, Shape
+from polycontext.agent_context.kinds import Amount, Confidence, Count, Kind, Shape
 from polycontext.agent_context.record_base import Record, layout
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -21,15 +21,15 @@ JSON = st.recursive(
     max_leaves=6,
 )
 
-_SCALARS: dict[str, st.SearchStrategy[Any]] = {
-    "text": TEXTS,
-    "integer": INTEGERS,
-    "number": NUMBERS,
-    "count": st.integers(0, 2**63 - 1),
-    "amount": st.floats(min_value=0, allow_nan=False, allow_infinity=False),
-    "truth value": st.booleans(),
-    "confidence": st.floats(0, 1),
-    "time": MOMENTS,
+_SCALARS: dict[Any, st.SearchStrategy[Any]] = {
+    str: TEXTS,
+    int: INTEGERS,
+    float: NUMBERS,
+    Count: st.integers(0, 2**63 - 1),
+    Amount: st.floats(min_value=0, allow_nan=False, allow_infinity=False),
+    bool: st.booleans(),
+    Confidence: st.floats(0, 1),
+    datetime: MOMENTS,
 }
 
 
@@ -41,7 +41,7 @@ def of_kind(kind: Kind) -> st.SearchStrategy[Any]:
 def _present(kind: Kind) -> st.SearchStrategy[Any]:
     match kind.shape:
         case Shape.SCALAR:
-            return _SCALARS[kind.name]
+            return _SCALARS[kind.annotation]
         case Shape.JSON:
             return JSON
         case Shape.OBJECT:

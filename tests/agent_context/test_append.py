@@ -69,41 +69,6 @@ def test_an_appender_adds_and_everything_else_stays(agent: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("agent", APPENDERS)
-@pytest.mark.parametrize(
-    "value",
-    [
-        [],
-        [{"message": "timeout", "severity": "low", "agent_id": "inference"}],
-        [{"message": "mine"}],
-        [{"message": "mine"}, {**ERROR, "agent_id": "inference", "timestamp": WHEN}],
-    ],
-)
-def test_an_appender_cannot_erase(agent: str, value: list[Any]) -> None:
-    """An appender cannot empty, change, replace or move the entries that exist."""
-    held = opened()
-    diagnostics = held.context.diagnostics
-    with pytest.raises(
-        ContextViolationError,
-        match=r"may not write diagnostics\.errors \(it may only add to the list\)",
-    ):
-        held.write(agent, {"diagnostics.errors": value})
-    assert held.context.diagnostics is diagnostics
-    with pytest.raises(ContextViolationError):
-        ContextValidator.default().safe_set(held.context, agent, "diagnostics", "errors", value)
-
-
-def test_an_appender_may_write_the_whole_list_with_more_behind_it() -> None:
-    """Writing the existing entries followed by new ones counts as appending."""
-    held = opened()
-    same_again = ErrorReport(WHEN, "inference", "timeout", "high")
-    after = held.write(
-        "validation",
-        {"diagnostics.errors": [same_again, {"message": "mine", "agent_id": "inference"}]},
-    )
-    assert [error.agent_id for error in after.diagnostics.errors] == ["inference", "validation"]
-
-
 @pytest.mark.parametrize("key", ["diagnostics.errors", "diagnostics.warnings"])
 @pytest.mark.parametrize("agent", DEFAULT_RIGHTS)
 def test_nobody_writes_under_another_name(agent: str, key: str) -> None:
@@ -269,18 +234,16 @@ def test_a_name_is_one_name(name: str) -> None:
     validator = ContextValidator.default()
     with pytest.raises(
         InvalidDataError,
-        match=r"is not a valid name. Use text that can be printed, without commas",
+        match=r"is not a valid name. Use printable text of at most 200 characters, without commas",
     ):
         validator.register_agent(name, ["llm"])
 
 
 def test_a_registered_name_is_no_book() -> None:
-    """Two hundred characters suffice for a name; one more is refused, with the number."""
+    """Two hundred characters suffice for a name; one more is refused."""
     validator = ContextValidator()
     validator.register_agent("é" * 200, ["llm"])
-    with pytest.raises(
-        InvalidDataError, match=r"agent: the name has 201 characters. Use at most 200"
-    ):
+    with pytest.raises(InvalidDataError, match="is not a valid name"):
         validator.register_agent("x" * 201, ["llm"])
 
 
@@ -291,7 +254,7 @@ def test_what_is_no_list_of_entries_is_refused(entries: Any) -> None:
     before = held.context.enrichment
     with pytest.raises(
         InvalidDataError,
-        match=r"\$\.enrichment\.context_links: \w+ is not an array. Use a list of text",
+        match=r"\$\.enrichment\.context_links: \w+ is not an array. Use a list of entries",
     ):
         held.append("context_synthesizer", {"enrichment.context_links": entries})
     with pytest.raises(InvalidDataError):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from polycontext import agent_context
 from polycontext.agent_context import AgentContext, Artifact, Fact, Intent, records
 from polycontext.agent_context.kinds import Shape
-from polycontext.agent_context.record_base import Record, json_fields, layout, with_changes
+from polycontext.agent_context.record_base import Record, layout, with_changes
 from polycontext.agent_context.records import (
     AgentMetrics,
     AgentRun,
@@ -24,11 +24,11 @@ from polycontext.agent_context.records import (
     ReasoningContext,
     Relationship,
     RetrievalPlan,
+    utc_now,
 )
 from polycontext.agent_context.schema import SCHEMA, key_schema
 from polycontext.base import InvalidDataError, UnknownNameError
 from polycontext.base.json_data import FrozenDict
-from polycontext.linearity import UNIX_EPOCH
 from tests.agent_context.strategies import CONTEXTS, RECORDS
 
 AGREED = {
@@ -122,9 +122,9 @@ def test_an_unknown_name_is_refused_with_the_nearest(
 
 
 def test_a_new_context_is_complete() -> None:
-    """A new context has its ids, its time from the clock, and default namespaces."""
+    """A new context has its ids, its time, and default namespaces."""
     when = datetime(2026, 1, 1, tzinfo=UTC)
-    ctx = AgentContext.new("s", "t", clock=lambda: when, locale="de")
+    ctx = AgentContext.new("s", "t", created_at=when, locale="de")
     assert (
         ctx.version,
         ctx.metadata.session_id,
@@ -132,8 +132,9 @@ def test_a_new_context_is_complete() -> None:
         ctx.metadata.created_at,
     ) == ("1.0.0", "s", "t", when)
     assert (ctx.metadata.locale, ctx.reasoning, ctx.llm.usage) == ("de", ReasoningContext(), None)
-    assert AgentContext.new("s", "t", created_at=when, locale="de") == ctx
-    assert AgentContext.new("s", "t").metadata.created_at.tzinfo is UTC
+    before, made = utc_now(), AgentContext.new("s", "t").metadata.created_at
+    assert before <= made <= utc_now()
+    assert made.tzinfo is UTC
 
 
 @given(CONTEXTS)
@@ -173,7 +174,7 @@ def test_nothing_in_a_context_can_change(ctx: AgentContext) -> None:
         assert isinstance(value, immutable)
         if isinstance(value, Record):
             with pytest.raises(attrs.exceptions.FrozenInstanceError):
-                value.extras = {}  # type: ignore[misc]
+                value.unknown = {}  # type: ignore[attr-defined]
 
 
 @given(st.data(), RECORDS)
@@ -219,14 +220,14 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         Intent,
         {"confidence": float("nan")},
         "confidence",
-        "nan is not JSON",
+        "nan is not a number",
     ),
-    "confidence as text": (Intent, {"confidence": "0.5"}, "confidence", "str is not a number"),
+    "confidence as text": (Intent, {"confidence": "0.5"}, "confidence", "'0.5' is not a number"),
     "confidence as a truth value": (
         Intent,
         {"confidence": True},
         "confidence",
-        "bool is not a number",
+        "True is not a number",
     ),
     "a score outside": (
         ReasoningContext,
@@ -234,7 +235,7 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         "confidence_scores.a",
         "2.0 is out of range",
     ),
-    "a text for a list": (Intent, {"entities": "abc"}, "entities", "str is not an array"),
+    "a text for a list": (Intent, {"entities": "abc"}, "entities", "str is not a list"),
     "an item that is not text": (Intent, {"entities": ["a", 1]}, "entities[1]", "int is not text"),
     "an item that is no record": (
         ReasoningContext,
@@ -249,31 +250,31 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         "Fact is not an object",
     ),
     "a list for a map": (ReasoningContext, {"entities": []}, "entities", "list is not an object"),
-    "a map for a list": (ReasoningContext, {"intents": {}}, "intents", "dict is not an array"),
+    "a map for a list": (ReasoningContext, {"intents": {}}, "intents", "dict is not a list"),
     "a truth value for a number": (
         LLMUsage,
         {"total_tokens": True},
         "total_tokens",
-        "bool is not a whole number",
+        "True is not a whole number",
     ),
     "a fraction for a whole number": (
         LLMUsage,
         {"total_tokens": 1.0},
         "total_tokens",
-        "float is not a whole number",
+        "1.0 is not a whole number",
     ),
-    "too many bits": (LLMUsage, {"total_tokens": 2**63}, "total_tokens", "more than 64 bits"),
+    "too many bits": (LLMUsage, {"total_tokens": 2**63}, "total_tokens", "is out of range"),
     "a map of numbers with a text": (
         LLMUsage,
         {"by_agent": {"a b": "1"}},
         "by_agent['a b']",
-        "str is not a number",
+        "'1' is not a number",
     ),
     "a number for a truth value": (
         records.ValidationReport,
         {"passed": 1},
         "passed",
-        "int is not a truth value",
+        "1 is not a truth value",
     ),
     "a naive time": (
         Fact,
@@ -281,25 +282,19 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         "timestamp",
         "naive datetime",
     ),
-    "a number for a time": (Fact, {"timestamp": 0}, "timestamp", "int is not a time"),
+    "a number for a time": (Fact, {"timestamp": 0}, "timestamp", "int is not text"),
     "a time out of range": (
         Fact,
         {"timestamp": datetime.max.replace(tzinfo=timezone(timedelta(hours=-1)))},
         "timestamp",
         "no UTC time",
     ),
-    "a date": (Fact, {"timestamp": "2026-01-01"}, "timestamp", "is not a time"),
-    "a time without seconds": (
-        Fact,
-        {"timestamp": "2026-01-01T10:00Z"},
-        "timestamp",
-        "is not a time",
-    ),
+    "a date": (Fact, {"timestamp": "2026-01-01"}, "timestamp", "is without a time zone"),
     "a month that is none": (
         Fact,
         {"timestamp": "2026-13-01T10:00:00Z"},
         "timestamp",
-        "is not a time",
+        "is not a moment",
     ),
     "None for a text": (Intent, {"type": None}, "type", "NoneType is not text"),
     "content twice": (
@@ -309,7 +304,6 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         "inline as well",
     ),
     "another version": (AgentContext, {"version": "0.9.0"}, "version", "is not the version"),
-    "extras by hand": (Intent, {"extras": {"a": 1}}, "extras", "unknown field"),
 }
 
 
@@ -348,42 +342,24 @@ class Stamp(datetime):
         datetime(2026, 1, 1, 14, tzinfo=timezone(timedelta(hours=2))),
         Stamp(2026, 1, 1, 12, tzinfo=UTC),
         "2026-01-01T12:00:00Z",
-        "2026-01-01t12:00:00.000z",
+        "2026-01-01T12:00:00.000Z",
         "2026-01-01 14:00:00+02:00",
     ],
 )
 def test_times_are_kept_in_utc(moment: Any) -> None:
-    """A moment of any zone, as datetime or RFC 3339 text, is held as a plain datetime in UTC."""
+    """A moment of any zone, as datetime or ISO 8601 text, is held as a plain datetime in UTC."""
     held = Fact(timestamp=moment).timestamp
     assert held == datetime(2026, 1, 1, 12, tzinfo=UTC)
     assert (held.tzinfo, type(held)) == (UTC, datetime)
 
 
-def test_a_record_that_was_told_nothing_is_complete() -> None:
-    """Every field has a default, times the epoch."""
-    assert Fact() == Fact("", "", "", UNIX_EPOCH, 0.0, {})
-
-
 @pytest.mark.parametrize("value", [FrozenDict(), AgentContext().reasoning.entities, {}, None])
 def test_what_is_empty_is_still_of_the_wrong_type(value: Any) -> None:
     """An empty value of the wrong type is refused, including the shared empty map."""
-    with pytest.raises(InvalidDataError, match=r"intents: \w+ is not an array"):
+    with pytest.raises(InvalidDataError, match=r"intents: \w+ is not a list"):
         with_changes(ReasoningContext(), intents=value)
-    with pytest.raises(InvalidDataError, match=r"intents: \w+ is not an array"):
+    with pytest.raises(InvalidDataError, match=r"intents: \w+ is not a list"):
         ReasoningContext(intents=value)
-
-
-def test_extras_cannot_smuggle_in_what_changes() -> None:
-    """Extras are frozen all the way down and cannot stand in for a field of the schema."""
-    inner: list[int] = []
-    record = Intent.from_json({"type": "query", "extras": FrozenDict({"x": inner})})
-    inner.append(1)
-    assert record.extras["x"] == ()
-    assert json_fields(record) == {"type": "query", "confidence": 0.0, "x": ()}
-    with pytest.raises(InvalidDataError, match=r"extras\.entities: is a field of the schema"):
-        Intent.from_json({"extras": FrozenDict({"entities": 5})})
-    with pytest.raises(InvalidDataError, match=r"extras\.from: is a field of the schema"):
-        Relationship.from_json({"extras": FrozenDict({"from": 5})})
 
 
 def test_any_mapping_describes_a_record() -> None:
@@ -412,6 +388,9 @@ def test_what_breaks_while_a_record_is_made_is_not_taken_for_an_unknown_field() 
 
     @attrs.frozen
     class Broken(Record):
+        one: str = ""
+        other: str = ""
+
         def __attrs_post_init__(self) -> None:
             raise TypeError("defect")
 
@@ -440,6 +419,6 @@ def test_there_are_no_negative_counts(cls: type[Record], fields: dict[str, Any])
     """Nobody used less than no tokens, time, money or bytes; the error names the field."""
     with pytest.raises(
         InvalidDataError,
-        match=r"^\w+(\.inference)?: -.* is negative. Use a (whole )?number from 0",
+        match=r"^\w+(\.inference)?: -.* is out of range. Use a (whole )?number from 0",
     ):
         cls.from_json(fields)

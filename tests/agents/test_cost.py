@@ -9,7 +9,7 @@ from polycontext.agents import Agent, AgentMachine, Tool
 from polycontext.linearity.classification import constraints
 from polycontext.nodes.entities import records
 from polycontext.polynomial import ContextSession
-from polycontext.pressure.notes import summariser
+from polycontext.pressure.notes import candidates
 from polycontext.testing import ScriptedModel
 
 LONG = 40_000
@@ -65,8 +65,8 @@ def test_a_long_message_is_read_once_for_all_nodes(
 ) -> None:
     """Rules are looked for in it once, and it becomes notes once, also in the next exchange."""
     text = "".join(line.format(number, number) for number in range(LONG // len(line)))
-    judged = _counted(monkeypatch, constraints, "_judged")
-    parsed = _counted(monkeypatch, summariser, "parse_turns")
+    judged = _counted(monkeypatch, constraints, "_read")
+    parsed = _counted(monkeypatch, candidates, "read_events")
     agent = _agent()
     agent.send(text)
     agent.send("And then?")

@@ -173,18 +173,6 @@ def test_memory_follows_many_random_histories() -> None:
     run_histories(range(100, 130), 9)
 
 
-def test_the_memory_of_a_prefix_is_the_prefix_of_the_memory() -> None:
-    """Law: what was remembered at a revision is what a session that ends there remembers."""
-    agent = agent_of(ScriptedModel([*SCRIPT, UNDERSTOOD, ASKED, "Which?"]))
-    agent.send("A soup?")
-    agent.send("Another?")
-    for revision in range(agent.session.history.revision + 1):
-        fork = agent.session.history.fork(f"fork {revision}", revision)
-        past = agent_of(None, agent.session.history.at(revision)).memory
-        assert agent_of(None, fork).memory.conversation == past.conversation
-        assert agent_of(None, fork).memory.place == past.place
-
-
 def test_a_forgotten_result_leaves_its_refs() -> None:
     """A ref that the reply quotes still names the same recipe; its words are gone."""
     agent = agent_of(ScriptedModel(SCRIPT))

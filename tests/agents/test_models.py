@@ -15,9 +15,11 @@ from polycontext.agents import Agent, AgentMachine, ModelRequest, model_of
 from polycontext.agents.models import ANTHROPIC, CHAT, SdkModel
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession
-from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
+from polycontext.polynomial.journal import spent_in
+from polycontext.testing.strict import StrictServer
 from tests.agents.kitchen import RandomModel, tools
 from tests.agents.vendors import Wire
+from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 
 NAMES = {"openai": "gpt-5.6", "openai-responses": "gpt-5.6", "anthropic": "claude"}
 
@@ -78,6 +80,15 @@ def test_conversations_over_http(provider: str, *, is_async: bool) -> None:
         else:
             assert agent.send("Look for code-0, please.").startswith("Here is")
         asyncio.run(talk())
+    spent, usage = agent.session.usage.spent, agent.memory.shared.llm.usage
+    assert spent.calls == len(replies.forms)
+    assert spent.input_tokens > spent.output_tokens > 0
+    assert usage is not None
+    assert usage.total_tokens == spent.input_tokens + spent.output_tokens
+    streamed = [spent_in(event) for event in agent.session.history.events()][-2]
+    assert streamed is not None
+    assert (streamed.agent, streamed.calls) == ("reply", 1)
+    assert streamed.input_tokens > streamed.output_tokens > 0
     assert sum(form is None for form in replies.forms) == 2 + (not is_async)
     assert all(form["additionalProperties"] is False for form in replies.forms if form)
 

@@ -23,9 +23,9 @@ from jsonschema import Draft202012Validator
 
 from polycontext.agents import Agent, AgentMachine, ModelRequest, model_of
 from polycontext.polynomial import ContextSession
-from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
-from polycontext.testing.strict.gemini import StrictGemini
+from polycontext.testing.strict import StrictServer
 from tests.agents.kitchen import RandomModel, tools
+from tests.vendors import StrictAnthropic, StrictChat, StrictGemini, StrictResponses
 
 EXCHANGES = 2
 _EVERY = 5
@@ -126,7 +126,7 @@ def constrained(schema: Mapping[str, Any], data: Any) -> Any:
     given = dict(data)
     for name, each in schema["properties"].items():
         if name not in given:
-            nothing: Sequence[Any] = (None, [], "", {})
+            nothing: Sequence[Any] = (None, [], "", {}, 1)
             given[name] = next(
                 value for value in nothing if Draft202012Validator(each).is_valid(value)
             )

@@ -16,10 +16,10 @@ import time
 import traceback
 from pathlib import Path
 
-from polycontext.nodes.laws.readers import Cost
 from polycontext.testing.hostile import KINDS, hostile_text
 from tests.attack import server
 from tests.attack.readers import READERS, SMALL, Reader
+from tests.laws.internal.readers import Cost
 
 MOST_SECONDS, MOST_MEGABYTES = 1.0, 300.0
 """The most that reading one megabyte may cost."""

@@ -17,6 +17,7 @@ from polycontext.pills.tree import is_ignored
 from polycontext.polynomial import ContextSession, project
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import truncate
+from polycontext.server import RequestCompressor
 from polycontext.testing import FAST, ScriptedModel
 from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.items.markdown import fenced_text
@@ -142,6 +143,10 @@ def _json(text: str) -> object:
     return None
 
 
+def _rows(role: str, text: str) -> object:
+    return RequestCompressor().compress([{"role": role, "content": text, "tool_call_id": "c1"}])
+
+
 def _agent(text: str, *, result: str = "") -> object:
     """Send a text to an agent, or let its tool return one."""
     step = {"type": "read", "subdomain": "x", "description": "Read"}
@@ -185,6 +190,8 @@ _ALL: dict[str, Reader] = {
     "count": _EXACT.count,
     "classifier": constraint_sentences,
     "cut": lambda text: truncate(text, 2_000, FAST, wanted=text[:1_000]),
+    "rows: result": lambda text: _rows("tool", text),
+    "rows: pasted": lambda text: _rows("user", text),
     "search query": _search,
     "ignore rules": _ignored,
     "picture": _image,

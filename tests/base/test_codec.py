@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError
-from polycontext.base.codec import json_object, strict_converter, structured, to_text
+from polycontext.base.codec import (
+    json_object,
+    json_value,
+    reader,
+    strict_converter,
+    structured,
+    to_text,
+)
 from polycontext.base.json_data import EMPTY, FrozenDict, freeze_object
 
 
@@ -435,3 +442,50 @@ def test_lists_tables_and_json_data_are_read_and_written_back() -> None:
     assert (shelf.books[0].name, shelf.places["a"], shelf.notes["deep"][1]) == ("a", 3, {"x": None})
     written = json.loads(to_text(SHELVES, shelf))
     assert (written["places"], written["notes"]) == (data["places"], data["notes"])
+
+
+def test_an_immutable_value_is_read_as_itself() -> None:
+    """Tuples and frozen maps that hold what they should are returned, and others frozen."""
+    converter = strict_converter(immutable=True)
+    names, counts = ("a", "é"), FrozenDict({"a": 1})
+    table: Any = Mapping[str, int]
+    assert structured(converter, names, tuple[str, ...]) is names
+    assert structured(converter, counts, table) is counts
+    assert structured(converter, [*names], tuple[str, ...]) == names
+    assert type(structured(converter, {"a": 1}, table)) is FrozenDict
+    assert structured(converter, {}, table) is EMPTY
+    with pytest.raises(InvalidDataError, match=r"\$\[1\]: int is not text"):
+        structured(converter, ("a", 1), tuple[str, ...])
+    assert type(structured(strict_converter(), {"a": 1}, table)) is dict
+
+
+def test_a_reader_reads_many_values_of_one_type() -> None:
+    """It names its path, and returns its default unread."""
+    nothing = object()
+    read = reader(CONVERTER, tuple[int, ...], "numbers", default=nothing)
+    assert (read([1, 2]), read(nothing)) == ((1, 2), nothing)
+    with pytest.raises(InvalidDataError, match=r"^numbers\[1\]: 'a' is not a whole number"):
+        read([1, "a"])
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' occurs twice"),
+        ("[NaN]", "not JSON"),
+        ('"\\ud800"', "surrogates not allowed"),
+        (b'"\xff"', "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        (3, "int is not JSON text"),
+    ],
+)
+def test_json_text_loses_nothing(raw: object, problem: str) -> None:
+    """What a reader would silently change is refused."""
+    with pytest.raises(InvalidDataError, match=problem):
+        json_value(raw)
+
+
+def test_integers_of_json_text_are_exact() -> None:
+    """However large they are, and however the text is written."""
+    assert json_value(f'{{"a":[{2**70}]}}') == {"a": [2**70]}
+    assert json_value(' {"a" : 1} ') == json_value(bytearray(b'{"a":1}')) == {"a": 1}

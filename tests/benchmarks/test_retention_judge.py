@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from benchmarks.retention import bound, entries, extracts, judge, noted
+from benchmarks.retention import bound, entries, extracts, judge, misleading, noted, outcomes
 from benchmarks.retention.bound import sources_of, view_of
 from benchmarks.retention.entries import Pair, content_of
 from benchmarks.retention.judge import FAULTS, Judge, Verdict, judge_view
@@ -259,6 +259,7 @@ def test_a_broken_summariser_is_found_out_in_a_projection(
         "user: … The workshop is on 3 March (was 10 May), for 14 people.",
         "user: The workshop moved to 10 March (was planned for spring anyway). …",
         "assistant: … I would take it; shall I book it for you?",
+        "[2 May] assistant: … I would take it; shall I book it for you?",
         "tool c1: [an instruction to the assistant was left out]",
     ],
 )
@@ -267,6 +268,29 @@ def test_what_is_true_and_marked_has_no_fault(body: str) -> None:
     verdict = Verdict()
     assert judge_view(framed(body), SAID, verdict) == 1
     assert not verdict.faults, verdict.examples
+
+
+@pytest.mark.parametrize(
+    ("told", "faults"),
+    [
+        ("Ann Roth: We sell it for twenty five.", 0),
+        ("Ann Roth: We sell it for twenty.", 1),
+        ("Bo Lind: We sell it for twenty five.", 1),
+        ("Cy_Ott: Only for the television.", 0),
+        ("Cy_Ott: Only for the radio.", 1),
+        ("Ann Roth: So , the price .\n Cy_Ott: Only for the television.", 0),
+        ("Ann Roth: So , the price .\n Dee: Only for the television.", 1),
+    ],
+)
+def test_a_later_sentence_may_follow_its_speakers_name(told: str, faults: int) -> None:
+    """Only of a speaker who is in the conversation."""
+    said = [
+        {"role": "user", "content": "Ann Roth: So , the price . We sell it for twenty five."},
+        {"role": "user", "name": "Cy_Ott", "content": "Next . Only for the television."},
+    ]
+    verdict = Verdict()
+    assert judge_view(framed(f"What was said:\n{told}"), said, verdict) == 1
+    assert verdict.faults["unresolved"] == faults, verdict.examples
 
 
 @pytest.mark.parametrize(
@@ -309,6 +333,133 @@ def test_each_fault_is_found(fault: str, body: str) -> None:
     assert set(verdict.as_data()["faults"]) == set(FAULTS)
 
 
+WORK: list[Message] = [
+    {
+        "role": "user",
+        "content": (
+            "Make the importer read commas.\n- keep the old file names in every report\n- write a "
+            "test for semicolons too\nThe numbers come from Lisbon. Ask Ines if one is missing."
+        ),
+    },
+    {
+        "role": "assistant",
+        "content": (
+            "Let me look at the importer first.\n```bash\nsed -i 's/;/,/' importer.py\n```\n"
+            "1. [ ] read commas\n2. [ ] write the test for semicolons"
+        ),
+    },
+    {"role": "user", "content": "<returncode>0</returncode>\n<output>\n</output>"},
+    {
+        "role": "assistant",
+        "content": "The importer breaks.\n```bash\ngit checkout importer.py\n```",
+    },
+    {
+        "role": "user",
+        "content": (
+            "<returncode>0</returncode>\n<output>\nUpdated 1 path from the index\nimporter = "
+            "Importer(path)\n[100%] 07ms\n</output>"
+        ),
+    },
+    {
+        "role": "assistant",
+        "content": (
+            "Shall I use a parser instead?\n1. [x] read commas\n"
+            "2. [ ] write the test for semicolons"
+        ),
+    },
+    {"role": "user", "content": "Yes."},
+    {
+        "role": "assistant",
+        "content": (
+            "parser.py\n```\n<<<<<<< SEARCH\n=======\nrows = parser.parse(text)\n>>>>>>> REPLACE\n"
+            "```\n> Applied edit to parser.py\n> Commit 59bd5bf feat: parse rows with the parser"
+        ),
+    },
+    {"role": "user", "content": "/undo"},
+    {"role": "assistant", "content": "> Removed: 59bd5bf feat: parse rows with the parser"},
+    {"role": "user", "content": "Do it by hand."},
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "broken", "sound"),
+    [
+        (
+            "joined",
+            "user: - keep the old file names … for semicolons too",
+            "user: - keep the old file names […]\n [… 1 item]\nuser: Ask Ines if one is missing.",
+        ),
+        (
+            "joined",
+            "user: - keep the old file names in every report - write a test for semicolons too",
+            "user: - keep the old file names in every report\n - write a test for semicolons too",
+        ),
+        (
+            "joined",
+            "user: Updated 1 path … importer = Importer(path)",
+            "user: Make the importer … read commas.",
+        ),
+        (
+            "undone",
+            "assistant: sed -i 's/;/,/' importer.py",
+            "assistant: sed -i 's/;/,/' importer.py (undone: git checkout importer.py)",
+        ),
+        (
+            "undone",
+            "Done:\nassistant: rows = parser.parse(text)",
+            "Done:\nassistant: > Removed: 59bd5bf feat: parse rows with the parser",
+        ),
+        (
+            "undone",
+            "assistant: > Commit 59bd5bf feat: parse rows with the parser",
+            "undone: 59bd5bf feat: parse rows with the parser",
+        ),
+        (
+            "stale",
+            "Open:\nassistant: 1. [ ] read commas",
+            "Open:\nassistant: 2. [ ] write the test for semicolons",
+        ),
+        (
+            "stale",
+            "Next:\nassistant: Shall I use a parser instead?",
+            "The user said:\nassistant: Shall I use a parser instead?\nuser: Yes.",
+        ),
+        (
+            "stale",
+            "Next:\nassistant: Let me look at the importer first.",
+            "Open:\nuser: Do it by hand.",
+        ),
+        ("stale", "Next:\n … ]", "Known:\nassistant: The importer breaks."),
+    ],
+)
+def test_what_misleads_is_found(fault: str, broken: str, sound: str) -> None:
+    """A joined, undone or outdated text is a fault of its kind; told in full it is none."""
+    for body, faults in ((broken, True), (sound, False)):
+        verdict = Verdict()
+        judge_view(framed(body), WORK, verdict)
+        assert (verdict.faults[fault] > 0) is faults, (body, verdict)
+
+
+def test_what_took_an_edit_back_may_stand_in_another_message() -> None:
+    """The view tells that it was undone."""
+    verdict = Verdict()
+    view = [*framed("assistant: > Commit 59bd5bf feat: parse rows with the parser"), *WORK[-3:]]
+    judge_view(view, WORK, verdict)
+    assert verdict.said["undone edits"] == 2
+    assert not verdict.faults["undone"]
+
+
+def test_the_tokens_of_noise_are_counted() -> None:
+    """Lines without words, progress and lone lines of code that nothing refers to carry nothing."""
+    body = "user: … importer = Importer(path)\n … 07ms\nuser: Make the importer read commas."
+    verdict = Verdict()
+    judge_view(framed(body), WORK, verdict)
+    assert [*misleading.noise_of(body, WORK)] == [" … 07ms"]
+    assert 0 < verdict.said["tokens of noise"] < verdict.said["tokens"] / 2
+    lone = "user: … index_of(7, 9)\n … 07ms"
+    assert len([*misleading.noise_of(lone, WORK)]) == 2
+
+
 def test_what_is_no_summary_is_not_judged() -> None:
     """Messages themselves are nobody's summary."""
     verdict = Verdict()
@@ -318,7 +469,7 @@ def test_what_is_no_summary_is_not_judged() -> None:
     assert content_of(SAID[0]).startswith("I need")
 
 
-@pytest.mark.parametrize("module", [bound, entries, extracts, judge, noted])
+@pytest.mark.parametrize("module", [bound, entries, extracts, judge, misleading, noted, outcomes])
 def test_the_examples_hold(module: object) -> None:
     """Doctests of what is measured with."""
     tried = doctest.testmod(module)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from benchmarks.retention import chats, extracts, logs, noted
 from benchmarks.retention.command import main
 from benchmarks.retention.methods import METHODS
 from benchmarks.retention.recordings import Message
-from tests.benchmarks.conversations import agent, conversation, monologue, write
+from tests.benchmarks.conversations import agent, agent_messages, conversation, monologue, write
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
@@ -213,10 +213,22 @@ def test_the_command_prints_every_new_part(
     """Tables, and figures in the results."""
     write(tmp_path, "tau_airline_gpt4o", *(agent(number) for number in range(4)))
     write(tmp_path, "bfcl_memory", monologue())
+    reading = {
+        "name": "shelves",
+        "kind": "agent",
+        "messages": agent_messages(),
+        "needs": [
+            {"fact": "the task", "patterns": ["Count", "shelf"]},
+            {"fact": "a shelf that is not there", "patterns": ["Count", "shelf 99"]},
+        ],
+    }
+    (tmp_path / "readings").mkdir()
+    (tmp_path / "readings" / "shelves.json").write_text(json.dumps(reading))
     results = tmp_path / "results.json"
     asked = [
         "projections",
         "judge",
+        "needs",
         "lines",
         "chats",
         "extracts",
@@ -257,6 +269,8 @@ def test_the_command_prints_every_new_part(
     figures = json.loads(results.read_text())
     assert figures["projections"]["tau"]["project"]["25 %"]["recalls"]["with record"]["of"] == 2
     assert figures["judge"]["tau"]["said"]["summaries"] == 1
+    assert figures["needs"]["project, 25 %, agent"] == {"share": 0.5, "of": 2}
+    assert figures["needs"]["plain tail, 25 %, all"] == {"share": 0.0, "of": 2}
     assert figures["lines"]["wanted lines"]["of"] == 12
     assert figures["chats"]["project, 25 %"]["of"] > 10
     assert len(figures["extracts"]["attacks"]) == len(extracts.ATTACK_TOKENS)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -94,6 +95,32 @@ def test_many_arguments_are_found_in_one_reading(stand: int) -> None:
 
     assert read(50) == (0 if stand else 50)
     assert growth(read, 1_000) < BOUND
+
+
+def test_only_beginnings_that_do_not_fit_are_projected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that fits loses nothing, nor does a shorter one; each of the others is measured."""
+    rows, needed = [user("Begin.")], dict[int, str]()
+    for number in range(16):
+        call = assistant(None, f"c{number}")
+        if number > 1:
+            needed[len(rows)] = f"Shelf {900 + number // 3}"
+            call["tool_calls"][0]["function"]["arguments"] = json.dumps([needed[len(rows)]])
+        rows += [call, result(f"c{number}", f"Shelf {900 + number}. {'Nothing more. ' * 20}")]
+    request = SHORT.request(rows)
+    views = {place: SHORT.fit(request, rows[:place]) for place in needed}
+    lost = [place for place, view in views.items() if needed[place] not in str(view.messages)]
+    cut = [place for place, view in views.items() if view.changed]
+    assert 0 < len(lost) < len(cut) < len(needed)
+    places, fit = list[int](), RowCompressor.fit
+
+    def noted(each: RowCompressor, request: Any, messages: Any) -> Any:
+        places.append(len(messages))
+        return fit(each, request, messages)
+
+    monkeypatch.setattr(RowCompressor, "fit", noted)
+    assert measure(rows, [WHOLE, SHORT]) == Loss(14, (0.0, len(lost) / 14))
+    largest_that_fits = max(needed.keys() - cut)
+    assert places == [max(needed), *reversed(cut), largest_that_fits]
 
 
 def test_a_row_that_is_too_large_is_counted_and_not_read(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from polycontext.polynomial import ContextOverflowError
 from polycontext.window.providers import check
 from tests.bulk.data_sets import BUDGET, rows
 from tests.cli.command import assistant, chat, result, system, user
+from tests.transcripts.writers import RECORDS
 
 SMALL = RowCompressor(max_tokens=BUDGET)
 
@@ -211,3 +212,22 @@ def test_a_rejected_row_ends_the_iteration_or_is_handed_over() -> None:
         (4, InvalidDataError.__name__),
         (5, ContextOverflowError.__name__),
     ]
+
+
+def test_rows_of_other_libraries_become_messages() -> None:
+    """Also those that fit, so that a data set stays one shape; a batch's line keeps its own."""
+    compressor = RowCompressor(max_tokens=4_000)
+    row = {"id": 7, **RECORDS["ShareGPT"]}
+    told = compressor(row)
+    assert [*told] == ["id", "messages"]
+    assert told["messages"][0] == {
+        "role": "user",
+        "content": [{"type": "text", "text": "Fix it."}],
+    }
+    assert compressor(told) is told
+    assert compressor(RECORDS["LangChain"])[0]["role"] == "user"
+    body = {"model": "gpt-5", "messages": [{"role": "user", "content": "word " * 900}] * 9}
+    line = {"custom_id": "a", "body": body}
+    assert compressor(line)["body"]["model"] == "gpt-5"
+    assert len(compressor(line)["body"]["messages"]) < 9
+    assert RowCompressor(max_tokens=90_000)(line) is line

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from polycontext import ContextSession
 from polycontext.cli.options import FORMATS
-from polycontext.cli.recordings import documents
+from polycontext.transcripts import documents
 from tests.cli.command import (
     EXAMPLE,
     Command,
@@ -287,6 +287,7 @@ def test_the_same_option_has_the_same_name_everywhere() -> None:
     assert taken["--quiet"] == taken["--verbose"] == everywhere
     # What a request holds is JSON anyhow, and what goes out as lines.
     text = {"chat", "serve", "demo", "diagram", "completion", "session messages", "session export"}
+    text |= {"compact", "inspect"}
     assert everywhere - taken["--json"] == text
 
 

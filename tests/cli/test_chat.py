@@ -100,11 +100,25 @@ def test_it_is_shortened_and_goes_back(talk: Talk, tmp_path: Path) -> None:
     assert log(tmp_path) == [("user", "One"), ("assistant", "Noted.")]
 
 
-@pytest.mark.parametrize("script", [[ConnectionError("away")], ["Plums", ConnectionError("away")]])
-def test_a_model_that_fails_is_told_of(talk: Talk, tmp_path: Path, script: Sequence[Piece]) -> None:
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (
+            [ConnectionError("away")],
+            "No answer: the service cannot be reached. Your message is kept.",
+        ),
+        (
+            ["Plums", ConnectionError("away")],
+            "The answer is cut off: the connection to the model broke.",
+        ),
+    ],
+)
+def test_a_model_that_fails_is_told_of(
+    talk: Talk, tmp_path: Path, script: Sequence[Piece], told: str
+) -> None:
     """The message stays, and what was said of the answer."""
     ran = talk("What?", script)
-    assert (ran.code, ran.err) == (1, "no answer: ConnectionError: away\n")
+    assert (ran.code, ran.err) == (1, f"{told} (ConnectionError: away)\n")
     assert log(tmp_path)[0] == ("user", "What?")
     assert [text for _, text in log(tmp_path)[1:]] == ["Plums"] * (len(script) - 1)
 
@@ -157,7 +171,8 @@ def test_nobody_there_to_ask_is_told(polycontext: Command) -> None:
     model = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1")
     ran = polycontext("chat", *model, stdin="Hello\n")
     assert ran.code == 1
-    assert "no answer: APIConnectionError" in ran.err
+    assert "the service cannot be reached" in ran.err
+    assert "APIConnectionError" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -36,14 +36,14 @@ def test_a_diagram_is_printed(polycontext: Command, form: str, text: str) -> Non
 def test_the_machine_of_any_class_is_drawn(
     polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A subclass in the working directory is drawn with its extra state, within 60 columns."""
+    """A subclass in the working directory is drawn with its extra state, within 80 columns."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     saved(tmp_path, "reviewed_machines.py", MACHINE)
     ran = polycontext("diagram", "reviewed_machines:Reviewed")
     assert ran.code == 0
     assert re.search(r"^ACCUMULATING\n(  .*\n)*  .*review +-> REVIEW$", ran.out, re.MULTILINE)
-    assert max(map(len, polycontext("diagram").out.splitlines()[:-2])) <= 60
+    assert max(map(len, polycontext("diagram").out.splitlines()[:-2])) <= 80
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,14 @@ from attrs import evolve
 from rich.console import Console
 from rich.progress import Progress
 
+from polycontext.cli import output
 from polycontext.cli import replay as cli_replay
-from polycontext.cli.recordings.conversation import read_conversations
 from polycontext.cli.recordings.replay import ReplaySettings, replay_conversation
 from polycontext.cli.recordings.report import Compressed
 from polycontext.cli.replay import marks
 from polycontext.cli.replay_tables import MOST_STEPS, replay_table
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
+from polycontext.transcripts import read_conversations
 from tests.cli.command import (
     ANTHROPIC_EXAMPLE,
     EXAMPLE,
@@ -76,7 +77,7 @@ def test_the_page_shows_what_is_printed(polycontext: Command) -> None:
         line.rstrip()
         for line in polycontext("replay", EXAMPLE, "--max-tokens", "1200").out.splitlines()
     ]
-    assert [len(block) for block in shown] == [6, 9, 14]
+    assert [len(block) for block in shown] == [6, 13, 14]
     assert [line for block in shown for line in block if line not in printed] == ["      ..."]
 
 
@@ -120,7 +121,7 @@ def test_a_compression_tells_each_turn_once(polycontext: Command) -> None:
     told = [number for step in steps for number in step["gisted"]]
     assert len(steps) > 2
     assert len(told) == len(set(told))
-    assert steps[0]["gisted"] == [3, 4, 5, 6, 7, 9, 10, 11, 12] == steps[0]["summaries"][0]["turns"]
+    assert steps[0]["gisted"] == [3, 4, 5, 6, 7, 9, 10, 11] == steps[0]["summaries"][0]["turns"]
     assert all(each["text"] for step in steps for each in step["summaries"])
 
 
@@ -471,13 +472,13 @@ def test_progress_is_shown_on_a_terminal_only(
 ) -> None:
     """A progress bar counts bytes on a terminal, and does not appear elsewhere."""
     moved: list[float] = []
-    monkeypatch.setattr(cli_replay, "LONG", 0)
+    monkeypatch.setattr(output, "LONG", 0)
     monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
-    assert "replaying" not in polycontext("replay", EXAMPLE).err
+    assert "reading" not in polycontext("replay", EXAMPLE).err
     assert moved == []
     monkeypatch.setenv("FORCE_COLOR", "1")
     polycontext("replay", EXAMPLE)
-    assert sum(moved) == pytest.approx(EXAMPLE.stat().st_size, abs=1)
+    assert sum(moved) == pytest.approx(2 * EXAMPLE.stat().st_size, abs=1)
 
 
 def test_a_reader_that_goes_away_is_no_fault() -> None:

@@ -13,9 +13,9 @@ from polycontext.cost import Cost, Meter, SpendingError, Tokens, reported_tokens
 from polycontext.polynomial import ContextSession
 from polycontext.pressure.cache import CachePlan
 from polycontext.pressure.schedule import Prices
-from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses
 from polycontext.window import ToolCall
 from polycontext.window.providers import Provider, Rendered
+from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 
 PRICES = Prices(3, 15, read=0.3, write=3.75, write_long=6)
 

@@ -6,6 +6,8 @@ Cases that generation seldom reaches are tested by name in `test_not_vacuous.py`
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from attrs import evolve
+
 from polycontext.base import PolycontextError
 from polycontext.polynomial import (
     ContextOverflowError,
@@ -17,6 +19,7 @@ from polycontext.pressure import (
     pressure_of,
 )
 from polycontext.pressure.ladder import Rung
+from polycontext.testing.law_strategies import Polite, Tidy
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.items import attachment_of
 
@@ -123,11 +126,15 @@ SEEN: list[tuple[str, str, Condition]] = [
     ("droppable_turns_go_before_required_ones", "drops and gists", lambda given: {
         Rung.DROP, Rung.GIST} <= {rung for rung, atoms in given["ladder"].rungs if atoms}),
     ("chain_falls_strictly", "rungs", lambda given: len(given["ladder"].tokens) > 2),
-    ("parallel_is_associative", "moves",
-     lambda given: any(given["agent"].directions(position)
-     for position in given["agent"].positions)),
-    ("merging_keeps_every_turn", "two that say something",
-     lambda given: len(given["window"]) > 0 < len(given["other_window"])),
+    ("machines_beside_each_other_need_no_brackets", "three machines", lambda given: len(
+        {given[f"{each}_class"] for each in ("product", "other_machine", "third_machine")}) == 3),
+    ("machines_beside_each_other_run_as_each_alone", "a compression after a sweep",
+     lambda given: {given["product_class"], given["other_machine_class"]} == {Polite, Tidy}
+     and any(each.kind == "compress" for each in given["inputs"][3:])),
+    ("composing_is_associative", "delegations in a delegation", lambda given: given[
+        "operation"].arity == 2 and any(each.arity == 2 for each in given["operations"])),
+    ("a_delegation_goes_on_where_it_stopped", "a worker that fails",
+     lambda given: given["position"] < len(given["tasks"])),
     ("the_state_is_what_the_guards_say", "pressure",
      lambda given: ContextState.PRESSURED in states(given)),
     ("the_state_is_what_the_guards_say", "a compression",
@@ -138,6 +145,13 @@ SEEN: list[tuple[str, str, Condition]] = [
     ("going_back_restores_what_was", "turns after a compression",
      lambda given: has_gist(given["session"].window)
      and any(isinstance(each.payload, Turn) for each in given["inputs"])),
+    ("the_timeline_shows_what_stood", "gists", lambda given: has_gist(given["session"].window)),
+    ("schedules_wait_for_idle_time", "pauses and turns",
+     lambda given: len(given["inputs"]) > 4 and max(given["choices"], default=0) > 4),
+    ("refilling_only_raises_fidelities", "gists",
+     lambda given: has_gist(given["session"].window)),
+    ("undoing_restores_the_view", "a session with a gist",
+     lambda given: has_gist(given["session"].window)),
     ("what_leaves_is_valid", "calls", lambda given: has_call(given["session"].window)),
     ("what_leaves_is_valid", "a request",
      lambda given: accepts(lambda: given["session"].request(given["wire"].provider))),
@@ -151,6 +165,23 @@ SEEN: list[tuple[str, str, Condition]] = [
     ("the_memory_of_a_prefix_is_a_prefix_of_the_memory", "something to forget",
      lambda given: given["recollect"](given["agent_session"])
      != given["recollect"](given["agent_session"].history.at(given["revision"]))),
+    ("a_context_is_within_its_budget", "a budget that is too small",
+     lambda given: not accepts(lambda: given["build"](
+        evolve(given["node"], budget=given["max_tokens"]), given["now"]))),
+    ("a_context_is_within_its_budget", "one that is not",
+     lambda given: accepts(lambda: given["build"](
+        evolve(given["node"], budget=given["max_tokens"]), given["now"]))),
+    ("refs_become_ids_and_back", "an entity without an id",
+     lambda given: any(ref.startswith("gen_") for ref in given["registry"])),
+    ("no_known_id_is_shown", "an entity", lambda given: len(given["registry"]) > 1),
+    ("a_ref_is_assigned_once", "a removed entity",
+     lambda given: bool(given["registry"].tombstones)),
+    ("a_diff_leads_there_and_back", "two contexts that differ",
+     lambda given: given["context"] != given["other_context"]),
+    ("a_write_needs_its_right_and_changes_its_key_alone", "a right", lambda given: accepts(
+        lambda: given["validator"].validate_write(given["writer"], *given["write"][:2]))),
+    ("a_write_needs_its_right_and_changes_its_key_alone", "no right", lambda given: not accepts(
+        lambda: given["validator"].validate_write(given["writer"], *given["write"][:2]))),
     ("a_node_reads_only_its_cells", "an exchange that was closed",
      lambda given: bool(given["now"].conversation.recent_turns)),
 ]  # fmt: skip

@@ -17,9 +17,9 @@ import tests.laws.broken
 import tests.laws.internal
 from polycontext.base import Law, LawViolation, laws_of
 from polycontext.base.law import agree
-from polycontext.polynomial import CONTEXT_POLYNOMIAL, ContextMachine
+from polycontext.polynomial import ContextMachine
 from polycontext.testing import all_laws
-from polycontext.testing.law_inputs import Strategies, for_parameter, inputs_of
+from polycontext.testing.law_inputs import Strategies, inputs_of
 from polycontext.testing.law_runner import ROOMS
 from tests.laws.conditions import conditions_of
 from tests.laws.counterexamples import BROKEN, SOUND, Instance, breaks
@@ -34,18 +34,11 @@ ROUNDS = 20
 """How often further examples are drawn until every condition of a law was met."""
 ENGINES = {"machine": st.sampled_from([ContextMachine, TableMachine])}
 BESIDE = {"machine": st.just(ContextMachine), "other_machine": st.just(TableMachine)}
-AMONG = {
-    "polynomial": st.just(CONTEXT_POLYNOMIAL),
-    "window": for_parameter("window", {"policy": None}),
-    "other_inputs": for_parameter("inputs"),
-}
 """What the parameters of some laws are drawn from, beside what the package ships."""
 
 
 def bound(law: Law) -> Strategies:
     """Return the strategies of this folder for a law."""
-    if "polynomial" in law.parameters:
-        return AMONG
     return BESIDE if "other_machine" in law.parameters else ENGINES
 
 

@@ -2,14 +2,10 @@
 
 import pytest
 
-from polycontext.linearity import ResourceClass, default_classifier
-from polycontext.nodes.laws import readers
 from polycontext.polynomial import (
-    CONTEXT_OPERAD,
     ContextSession,
     project,
 )
-from polycontext.polynomial.laws import projections
 from polycontext.pressure import (
     ContextProjector,
     FixedThreshold,
@@ -17,9 +13,10 @@ from polycontext.pressure import (
 )
 from polycontext.pressure.laws import projectors
 from polycontext.testing import FAST, Head
-from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window import Role, Turn
 from polycontext.window.providers import Provider, WireFormat, get_format
 from polycontext.window.tokens.counter import TURN_OVERHEAD
+from tests.laws.internal import projections, readers
 from tests.pressure.samples import HEAD, calls, extended, opened, result, talk, user, words
 
 
@@ -70,19 +67,3 @@ def test_what_a_format_adds_is_told_before() -> None:
     for provider in Provider:
         assert session.request(provider).messages
     readers.what_leaves_is_valid(session, get_format("anthropic"))
-
-
-def test_an_empty_window_with_other_rules_is_no_unit() -> None:
-    """Merging keeps the classifier of the first window, even when that window is empty."""
-
-    def careful(*_: object) -> ResourceClass:
-        return ResourceClass.PRESERVED
-
-    second = ContextWindow(1_000, counter=FAST, classifier=default_classifier).append(
-        Turn("user", "hello")
-    )
-    merge = CONTEXT_OPERAD.operation("merge")
-    merged = merge(ContextWindow(1_000, counter=FAST, classifier=careful), second).append(
-        Turn("assistant", "hi")
-    )
-    assert merged.class_of(merged.all_turns()[-1]) is ResourceClass.PRESERVED

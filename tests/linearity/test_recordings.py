@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from polycontext.linearity import LinearityMap, ResourceClass, default_classifier
-from polycontext.linearity.laws.ledgers import (
+from tests.house import DATA
+from tests.laws.internal.ledgers import (
     every_id_is_in_the_part_of_its_class,
     stats_count_the_parts,
     the_ledger_survives_json,
 )
-from tests.house import DATA
 
 FILES = ["tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "bfcl_memory.jsonl"]
 SHARE = 1_600

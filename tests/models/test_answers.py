@@ -8,7 +8,8 @@ import pytest
 
 from polycontext.models import make_answering
 from polycontext.polynomial import ContextSession
-from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictServer
+from polycontext.testing.strict import StrictServer
+from tests.vendors import StrictAnthropic, StrictChat
 
 NAMES = {"chat": "gpt-5", "messages": "claude"}
 

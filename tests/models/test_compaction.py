@@ -13,12 +13,12 @@ from polycontext import ContextSession
 from polycontext.models import AnthropicCompaction, OpenAICompaction
 from polycontext.pressure import NativeGist
 from polycontext.pressure.native import prefix_plan
-from polycontext.testing.strict import StrictAnthropic, StrictServer, overloaded
+from polycontext.testing.strict import StrictServer, overloaded
 from polycontext.testing.strict.provider import Faults
-from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.part import PartKind
 from tests.polynomial.conversations import text_of
+from tests.vendors import StrictAnthropic, StrictResponses
 
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}}]
 FUNCTIONS: Any = [

@@ -314,18 +314,8 @@ def test_the_brief_names_the_heads_and_what_must_stand(vendor: Vendor) -> None:
     vendor.summariser().summarise(turns, 400, counter=COUNTER, query="How many carp are there?")
     (request,) = vendor.asked
     *_, asked = texts_of(request)
-    heads = [
-        "Task",
-        "Constraints",
-        "Decisions",
-        "Facts",
-        "Files",
-        "Errors",
-        "Done",
-        "Open",
-        "Next step",
-    ]
-    assert re.findall(r"(?m)^(\w[\w ]*): (?!Never)", asked)[-9:] == heads
+    heads = ["Constraints", "Open", "Task", "The user said", "Done", "Known", "Files"]
+    assert re.findall(r"(?m)^(\w[\w ]*): (?!Never)", asked)[-7:] == heads
     assert re.search(rf"(?s)<facts (\w+)>\nConstraints: {demand}\n.*</facts \1>", asked)
     assert re.search(r"<question (\w+)>\nHow many carp are there\?\n</question \1>", asked)
     assert "at most 320 tokens" in asked
@@ -613,7 +603,7 @@ def test_what_comes_next_is_told_before_the_files(vendor: Vendor) -> None:
     ]
     turns += [Turn("assistant", "Next I'll count the pikes.")]
     vendor.summariser().summarise(turns, 100, counter=COUNTER)
-    assert "Next step: Next I'll count the pikes." in last_of(vendor.asked[-1])
+    assert "Open: Next I'll count the pikes." in last_of(vendor.asked[-1])
 
 
 def test_a_summariser_shows_no_secrets(vendor: Vendor) -> None:

@@ -9,9 +9,9 @@ import pytest
 from polycontext import ContextSession, ResourceClass
 from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.models.provider_editing import editing_options, take_in
-from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, StrictServer
-from polycontext.testing.strict.responses import StrictResponses
+from polycontext.testing.strict import RequestRefusedError, StrictServer
 from tests.polynomial.conversations import text_of
+from tests.vendors import StrictAnthropic, StrictResponses
 
 TOOLS = [
     {"name": "look", "input_schema": {"type": "object"}},

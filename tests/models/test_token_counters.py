@@ -11,8 +11,9 @@ from polycontext import ContextSession
 from polycontext.base import InvalidOptionError
 from polycontext.models.token_counters import AnthropicTokens, OpenAITokens
 from polycontext.testing import FAST
-from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
+from polycontext.testing.strict import StrictServer
 from polycontext.window import PluginError, TiktokenCounter
+from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 
 TEXTS = (
     "hello",

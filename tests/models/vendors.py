@@ -12,8 +12,9 @@ from attrs import define, field
 from polycontext.models import AnthropicSummariser, OpenAISummariser
 from polycontext.models.model_summariser import ModelSummariser
 from polycontext.polynomial import ContextSession
-from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictServer
+from polycontext.testing.strict import StrictServer
 from polycontext.window import Turn
+from tests.vendors import StrictAnthropic, StrictChat
 
 Request = Mapping[str, Any]
 

@@ -26,12 +26,11 @@ from polycontext.models.provider_editing import editing_options, take_in
 from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.pressure import ConflictError, Fulfilment
 from polycontext.pressure.native import prefix_plan
-from polycontext.testing.strict import StrictAnthropic
-from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window import Role, Turn
 from tests.polynomial.conversations import text_of
 from tests.strict.script import Script, Step, script_of
 from tests.strict.vendors import VENDORS, Vendor
+from tests.vendors import StrictAnthropic, StrictResponses
 
 ANTHROPIC, RESPONSES, *_ = VENDORS
 EDITS: dict[str, dict[str, Any]] = {

@@ -13,7 +13,6 @@ from rich.console import Console
 
 from polycontext import ContextSession, PolycontextError, ResourceClass, Turn
 from polycontext.cli.session.page import filled, weighed
-from polycontext.nodes.laws.readers import a_waffle_is_what_the_guard_weighs
 from polycontext.nodes.waffles import cells, portions, waffle
 from polycontext.polynomial import ContextState
 from polycontext.pressure import Fidelity, FixedThreshold
@@ -23,6 +22,7 @@ from polycontext.testing.strategies import conversations
 from polycontext.window import ContextItem, Part, Role, ToolCall, count_tools
 from tests.cli.command import EXAMPLE, Command
 from tests.house import ROOT, examples
+from tests.laws.internal.readers import a_waffle_is_what_the_guard_weighs
 
 TOOLS = [
     {

@@ -20,13 +20,6 @@ from polycontext.window import PositionError
 LOOK = PillDocument("look at ").insert_pill("src/agent.py")
 
 
-def test_a_pill_is_inserted_at_the_end() -> None:
-    """The text is ``[@name]``, and the name is in the context list."""
-    assert LOOK.to_text() == "look at [@src/agent.py]"
-    assert LOOK.context == ("src/agent.py",)
-    assert LOOK.pills == (Pill("src/agent.py", PillType.FILE, 8),)
-
-
 def test_a_pill_carries_the_text_properties_of_the_seed() -> None:
     """Every character of a pill has them, brackets included; no other character has any."""
     expected = TextProperties(
@@ -41,14 +34,6 @@ def test_a_pill_carries_the_text_properties_of_the_seed() -> None:
     )
 
 
-def test_text_typed_behind_a_pill_does_not_join_it() -> None:
-    """Nor does text typed in front of it."""
-    typed = LOOK.insert_text(23, "!").insert_text(8, "?")
-    assert typed.to_text() == "look at ?[@src/agent.py]!"
-    assert typed.pills == (Pill("src/agent.py", PillType.FILE, 9),)
-    assert typed.text_properties(24) is None
-
-
 def test_text_at_is_what_del_would_take() -> None:
     """A whole pill, one character, or nothing."""
     assert [LOOK.text_at(at) for at in (0, 8, 15, 22, 23)] == [
@@ -58,42 +43,6 @@ def test_text_at_is_what_del_would_take() -> None:
         "[@src/agent.py]",
         "",
     ]
-
-
-@pytest.mark.parametrize("at", range(8, 23))
-def test_deleting_any_character_of_a_pill_removes_it(at: int) -> None:
-    """Its text and its place in the context list go together, what is around it stays."""
-    document = LOOK.insert_text(23, " now").delete_range(at, at + 1)
-    assert (document.to_text(), document.context) == ("look at  now", ())
-
-
-def test_deleting_a_range_takes_the_pills_it_touches() -> None:
-    """Pills beside it stay, and an empty range takes nothing, wherever it is."""
-    document = PillDocument.parse("a[@b]c[@d]e[@f]")
-    assert document.delete_range(4, 8).to_text() == "ae[@f]"
-    assert document.delete_range(5, 6).context == ("b", "d", "f")
-    assert document.delete_range(3, 3) == document
-
-
-def test_a_pill_is_removed_by_name_or_by_itself() -> None:
-    """The text around it stays as it is."""
-    document = LOOK.insert_text(23, " now")
-    assert (
-        document.remove_pill("src/agent.py")
-        == document.remove_pill(document.pills[0])
-        == PillDocument("look at  now")
-    )
-
-
-def test_a_pill_is_updated_in_its_place() -> None:
-    """To another name, another type, or both; pills behind it move along."""
-    document = LOOK.insert_pill("b.py")
-    updated = document.update_pill("src/agent.py", new_name="Agent", type="symbol")
-    assert updated.to_text() == "look at [@Agent][@b.py]"
-    assert updated.pill("Agent").type is PillType.SYMBOL
-    assert document.update_pill("b.py", type="buffer").pill("b.py").type is PillType.BUFFER
-    with pytest.raises(DuplicatePillError):
-        document.update_pill("b.py", new_name="src/agent.py")
 
 
 def test_visiting_hands_the_pill_to_the_visitor() -> None:

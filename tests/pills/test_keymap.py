@@ -18,13 +18,6 @@ from polycontext.pills.pill import keymap_of
 LOOK = PillDocument("look at ").insert_pill("src/agent.py")
 
 
-@pytest.mark.parametrize("key", ["DEL", "backspace"])
-def test_a_delete_key_removes_the_pill(key: str) -> None:
-    """Text and membership go; beside a pill the key does nothing."""
-    assert LOOK.press(key, 12) == PillDocument("look at ")
-    assert LOOK.press(key, 3) == LOOK
-
-
 @pytest.mark.parametrize("key", ["mouse-1", "RET"])
 def test_a_click_visits_the_pill(key: str) -> None:
     """The visitor gets the pill, and nothing changes."""

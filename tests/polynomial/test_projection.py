@@ -118,21 +118,6 @@ def said(message: Message) -> tuple[str, str]:
 
 
 @given(generated_messages(), BUDGETS)
-def test_a_projection_is_deterministic_and_idempotent(messages: list[Message], budget: int) -> None:
-    """The same input gives the same output; projecting the output changes nothing."""
-    try:
-        first = project(messages, budget, counter=FAST)
-    except ContextOverflowError:
-        return
-    again = project(copy.deepcopy(messages), budget, counter=FAST)
-    assert again == first
-    twice = project(first.messages, budget, counter=FAST)
-    assert twice.messages == first.messages
-    assert not twice.changed
-    assert twice.tokens_before == twice.tokens_after == first.tokens_after
-
-
-@given(generated_messages(), BUDGETS)
 def test_the_report_tells_the_truth(messages: list[Message], budget: int) -> None:
     """The report classifies every turn or piece, and names the first message that differs."""
     try:

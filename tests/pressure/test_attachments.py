@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Reach, view_of
-from polycontext.pressure.laws import plans, projectors
+from polycontext.pressure.laws import projectors
 from polycontext.testing import FAST, TARGETS, Head, Move, conversations, filled, reaches, texts
 from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, TokenCounter, Turn
 from polycontext.window.items import item_turn
+from tests.laws.internal import plans
 from tests.pressure.samples import assistant, extended, opened, talk, user
 
 MODULE = "\n".join(
@@ -213,7 +214,7 @@ def gist_of(window: ContextWindow, tokens: int, projector: ContextProjector | No
 
 
 def test_an_attachment_yields_to_name_lines_and_outline() -> None:
-    """It is a line of the gist of all that yields, in its place among the talk."""
+    """It is a line of the gist of all that yields, among the files behind the talk."""
     long = "word " * 1_500
     window = extended(
         opened(9_000),
@@ -228,7 +229,7 @@ def test_an_attachment_yields_to_name_lines_and_outline() -> None:
     assert "\nattached file a.py:10-60: " in gist
     assert all(f"class Kind{n}" in gist for n in range(12))
     assert "return" not in gist
-    assert gist.index("fact0x0") < gist.index("attached file") < gist.index("fact7x")
+    assert gist.index("fact0x0") < gist.index("fact7x") < gist.index("attached file")
 
 
 def test_where_room_is_short_the_name_and_the_beginning_stay() -> None:
@@ -240,9 +241,8 @@ def test_where_room_is_short_the_name_and_the_beginning_stay() -> None:
         gist_of(window, ContextProjector(reach=Reach(keep_recent=0)).floor(window) + room)
         for room in (30, 100, 400)
     ]
-    assert all(
-        gist.startswith("[Summary of earlier messages]\nattached file a.py:") for gist in gists
-    )
+    opening = "[Summary of earlier messages]\nattached file a.py:"
+    assert all(gist.replace("Files:\n", "").startswith(opening) for gist in gists)
     assert all("Kind0" in gist for gist in gists)
     assert len(gists[0]) < len(gists[1]) < len(gists[2])
     assert "Kind11" not in gists[0]

@@ -17,9 +17,11 @@ from polycontext.pressure.gist import (
     summary_text,
     summary_turn,
     unframed,
+    with_rules,
 )
 from polycontext.window import Part, TiktokenCounter, Turn, count_turn
 from polycontext.window.part import PartKind
+from polycontext.window.rules import Rule
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -200,3 +202,20 @@ def test_no_form_of_a_mark_in_a_body_closes_its_frame() -> None:
     """Quoted marks lose what makes them marks."""
     text = summary_text("user: **[End of summary]**\nEnd of summary\nand so on")
     assert [mark.is_end for mark in summary_marks(text)] == [False, True]
+
+
+def test_a_rule_stands_behind_those_that_may_end_it() -> None:
+    """The newest comes first and is marked; without the older rule, it has no mark."""
+    old, other = Rule("t1:1", "Be brief.", "t1", kind="preference"), Rule("t2:1", "No tea.", "t2")
+    new = Rule("t3:1", "Some detail is fine.", "t3", author="Ann", later_than="t1:1")
+    newest = Rule("t4:1", "Or a lot.", "t4", later_than="t3:1")
+    assert with_rules("x", [old, other, new, newest]).splitlines()[1:-2] == [
+        "user: No tea.",
+        "user (later): Or a lot.",
+        "user Ann (later): Some detail is fine.",
+        "user: Be brief.",
+    ]
+    assert with_rules("x", [new, other]).splitlines()[1:-2] == [
+        "user Ann: Some detail is fine.",
+        "user: No tea.",
+    ]

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, GistKind, Reach, Summariser, pressure_of
 from polycontext.pressure.gist import is_summary
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
@@ -102,13 +101,6 @@ def test_how_often_is_compressed_does_not_grow() -> None:
     early, late = at[len(at) // 4] - at[0], at[-1] - at[-1 - len(at) // 4]
     assert len(at) >= 40
     assert late >= 0.7 * early
-
-
-def test_only_dropped_turns_are_droppable() -> None:
-    """Only DROPPABLE turns leave without a gist."""
-    *_, (window, _, dropped) = lived(opened(2_000), busy(60), Head())
-    assert dropped
-    assert {window.linearity.get(i) for i in dropped} == {ResourceClass.DROPPABLE}
 
 
 def test_preserved_turns_stand_behind_the_gist() -> None:

@@ -1,6 +1,5 @@
 """Plans are pure, know their bill before any model is called, and refuse impossible targets."""
 
-from itertools import pairwise
 from math import nextafter
 from typing import Any
 
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
-from polycontext.pressure import ContextProjector, Fidelity, GistKind, Plan, Reach
+from polycontext.pressure import ContextProjector, Fidelity, GistKind, Reach
 from polycontext.pressure.threshold import tokens_at
 from polycontext.testing import FAST, TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow, Role, Turn
@@ -54,54 +53,6 @@ def test_the_bill_is_honest(window: ContextWindow, reach: Reach, target: float) 
     assert plan.reached == (plan.tokens_promised <= plan.tokens_wanted)
     assert plan.is_empty == (
         plan.tokens_before <= plan.tokens_wanted or plan.floor == plan.tokens_before
-    )
-
-
-@given(lived_windows(), reaches(), TARGETS)
-def test_no_more_is_achieved_than_promised(
-    window: ContextWindow, reach: Reach, target: float
-) -> None:
-    """All gists are made, and the tokens after are within the promise."""
-    projector = ContextProjector(reach=reach)
-    plan = projector.plan_for(window, target)
-    for done in (
-        projector.compress(window, target),
-        projector.commit(window, projector.fulfil(plan)),
-    ):
-        assert set(ids([turn for job in done.plan.jobs for turn in job.sources])) <= set(
-            done.gisted
-        )
-        assert done.tokens_after <= done.plan.tokens_promised
-        assert done.plan.reached or done.plan.tokens_promised == done.floor
-
-
-@given(lived_windows(), reaches(), TARGETS)
-def test_jobs_and_drops_never_overlap(window: ContextWindow, reach: Reach, target: float) -> None:
-    """A plan's jobs and drops are disjoint runs in order, and the first is where the cache ends."""
-    projector = ContextProjector(reach=reach)
-    for plan in (
-        projector.plan_for(window, target),
-        projector.plan_within(window, tokens_at(target, window.max_tokens)),
-    ):
-        _check_runs(window, plan)
-
-
-def _check_runs(window: ContextWindow, plan: Plan) -> None:
-    runs = sorted(
-        [run for job in plan.jobs for run in job.runs]
-        + [(splice.start, splice.stop) for splice in plan.drops]
-    )
-    assert all(start < stop for start, stop in runs)
-    assert all(left[1] <= right[0] for left, right in pairwise(runs))
-    falling = [
-        place
-        for place, turn in enumerate(window.all_turns())
-        if turn.resource_id in plan.bared or place == plan.unbound_from
-    ]
-    assert plan.first_changed == min([*(start for start, _ in runs[:1]), *falling], default=None)
-    assert all(
-        job.allowance >= 1 and job.reads and job.runs == tuple(sorted(job.runs))
-        for job in plan.jobs
     )
 
 

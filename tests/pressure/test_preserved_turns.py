@@ -1,14 +1,9 @@
 """No preserved turn is lost or changed by any number of compressions."""
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.testing import TARGETS, Head, Move, conversations, filled, reaches
+from polycontext.testing import Head
 from polycontext.window import ContextWindow, Role, Turn
-from polycontext.window.part_removal import says_all_of
 from tests.pressure.samples import HEAD, calls, extended, ids, opened, result, talk, user, words
 
 
@@ -30,41 +25,6 @@ def compressed(window: ContextWindow, times: int, target: float, reach: Reach) -
             window = extended(window, talk(2, first=100 + 2 * number, count=8))
         window = projector.compress(window, target).window
     return window
-
-
-@pytest.mark.parametrize("times", [1, 2, 10])
-@given(
-    moves=conversations(max_atoms=8),
-    reach=reaches(),
-    target=TARGETS,
-    max_tokens=st.sampled_from([50, 400]),
-)
-def test_preserved_turns_are_byte_identical_after_compressions(
-    times: int, moves: list[Move], reach: Reach, target: float, max_tokens: int
-) -> None:
-    """After one, two or ten compressions, every PRESERVED turn is unchanged and in order."""
-    window = filled(moves, max_tokens)
-    before = preserved(window)
-    names = [turn.resource_id for turn in before]
-    after = [
-        turn
-        for turn in compressed(window, times, target, reach).all_turns()
-        if turn.resource_id in names
-    ]
-    assert [turn.resource_id for turn in after] == names
-    assert all(map(says_all_of, after, before))
-
-
-@given(conversations(max_atoms=8), reaches(), TARGETS)
-def test_the_ledger_survives_every_compression(
-    moves: list[Move], reach: Reach, target: float
-) -> None:
-    """Every tag survives compression, and only gists and new turns are added to the ledger."""
-    window = filled(moves, 200)
-    after = compressed(window, 4, target, reach)
-    for resource_id, tag in window.linearity.items():
-        assert after.linearity.tag_of(resource_id) == tag
-    assert list(after.linearity)[: len(window.linearity)] == list(window.linearity)
 
 
 def test_the_last_user_turn_and_the_task_survive() -> None:

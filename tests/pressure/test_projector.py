@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,10 +15,9 @@ from polycontext.pressure import (
     Reach,
     pressure_of,
 )
-from polycontext.testing import TARGETS, Head, conversations, filled, lived_windows, lives, reaches
+from polycontext.testing import TARGETS, Head, conversations, filled, lived_windows, reaches
 from polycontext.window import (
     REQUEST_OVERHEAD,
-    Atom,
     ContextWindow,
     OrderError,
     Role,
@@ -27,7 +25,6 @@ from polycontext.window import (
     TokenCounter,
     Turn,
 )
-from polycontext.window.part_removal import says_all_of
 from tests.pressure.samples import (
     HEAD,
     assistant,
@@ -42,44 +39,7 @@ from tests.pressure.samples import (
     words,
 )
 
-_HERE = Path(__file__)
-
-
 # --- what a compressed window still is -------------------------------------
-
-
-@given(lived_windows(), reaches(), TARGETS)
-def test_atoms_are_never_split(window: ContextWindow, reach: Reach, target: float) -> None:
-    """Every call in the view has all its results, and no result is without its call."""
-    after = ContextProjector(reach=reach).compress(window, target).window
-    answers = {atom.id: len(atom.turns) for atom in window.atoms()}
-    for atom in after.atoms():
-        assert (atom.turns[0].role is Role.TOOL) is False
-        if atom.turns[0].tool_calls:
-            assert len(atom.turns) == answers[atom.id]
-            assert atom.is_open or {c.id for c in atom.turns[0].tool_calls} == {
-                turn.tool_call_id for turn in atom.turns[1:]
-            }
-
-
-@given(lives(), reaches(), TARGETS)
-def test_order_is_kept(
-    life: tuple[ContextWindow, tuple[Atom, ...]], reach: Reach, target: float
-) -> None:
-    """The view is in the order of the log, with a gist at its first source, and no turn doubled."""
-    window, log = life
-    place = {
-        resource_id: index
-        for index, resource_id in enumerate(i for atom in log for i in atom.resource_ids)
-    }
-    after = ContextProjector(reach=reach).compress(window, target).window
-    told = [
-        [place[source] for source in turn.sources or (turn.resource_id,)]
-        for turn in after.all_turns()
-    ]
-    assert len({each for places in told for each in places}) == sum(map(len, told))
-    firsts = [min(places) for places in told]
-    assert firsts == sorted(firsts)
 
 
 @given(lived_windows(), reaches(), TARGETS)
@@ -117,21 +77,6 @@ def test_the_window_before_is_untouched(window: ContextWindow, target: float) ->
         list(window.linearity.items()),
         window.serial,
     ) == before
-
-
-@given(lived_windows(), reaches(), TARGETS)
-def test_every_turn_is_kept_gisted_or_dropped(
-    window: ContextWindow, reach: Reach, target: float
-) -> None:
-    """The report accounts for every turn exactly once, and what is kept says the same."""
-    done = ContextProjector(reach=reach).compress(window, target)
-    accounted = [*done.kept, *done.gisted, *done.dropped]
-    assert sorted(accounted) == sorted(ids(window.all_turns()))
-    standing = [turn for turn in done.window.all_turns() if turn.resource_id in window.linearity]
-    kept = [turn for turn in window.all_turns() if turn.resource_id in done.kept]
-    assert ids(standing) == ids(kept)
-    assert all(map(says_all_of, standing, kept))
-    assert all(window.linearity.get(i) is ResourceClass.DROPPABLE for i in done.dropped)
 
 
 @given(lived_windows(), TARGETS)

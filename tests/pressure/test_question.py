@@ -60,7 +60,7 @@ def messages(*last: str) -> list[dict[str, str]]:
 
 
 def test_what_the_user_has_just_asked_about_the_past_stands_whole() -> None:
-    """The remark that it asks about is there word for word; told as a query, it is the same."""
+    """The remark that it asks about is told word for word; as a query, the message stays."""
     question = "Which shade was it that we wanted for wall-7?"
     found = project(
         [
@@ -71,7 +71,7 @@ def test_what_the_user_has_just_asked_about_the_past_stands_whole() -> None:
         400,
         counter=FAST,
     )
-    assert any(message["content"] == told(*THINGS[7]) for message in found.messages)
+    assert any(told(*THINGS[7]) in message["content"] for message in found.messages)
     asked = project(messages("Fine then."), 400, counter=FAST, query=question)
     assert any(message["content"] == told(*THINGS[7]) for message in asked.messages)
     quiet = project(messages("Fine then."), 400, counter=FAST)
@@ -88,7 +88,7 @@ def test_a_session_hears_it_too() -> None:
     plan = projector.plan_between(window, 0.4, 0.7)
     assert plan.query == "Which shade was it that we wanted for wall-7?"
     after = projector.commit(window, projector.fulfil(plan)).window
-    assert told(*THINGS[7]) in [turn.text for turn in after.all_turns()]
+    assert any(told(*THINGS[7]) in turn.text for turn in after.all_turns())
     session = ContextSession(900, counter=FAST)
     for message in messages():
         session.add(Turn(message["role"], message["content"]))

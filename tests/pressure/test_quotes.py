@@ -7,7 +7,8 @@ from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import ContextProjector
 from polycontext.pressure.fulfilment import LONGEST_QUOTE, MOST_QUOTES, Quotes
 from polycontext.pressure.notes import facts_of
-from polycontext.pressure.notes.lines import Head, parse_summary
+from polycontext.pressure.notes.items import Section
+from polycontext.pressure.notes.lines import parse_summary
 from polycontext.window import TiktokenCounter, Turn
 
 QUOTE = "the green folder is in the cellar"
@@ -138,7 +139,7 @@ def test_a_gist_pins_by_its_quotes_alone() -> None:
     )
     own = Turn("user", text, resource_id="g1", sources=("t1", "t2"))
     counter = TiktokenCounter("o200k_base")
-    assert [fact.text for fact in facts_of([own], counter) if fact.head is Head.CONSTRAINTS] == [
+    assert [fact.text for fact in facts_of([own], counter) if fact.head is Section.RULES] == [
         QUOTE,
         "the red one too",
     ]

@@ -191,9 +191,7 @@ def test_an_offer_is_trimmed() -> None:
     done = ContextProjector(Says("\n\n All is well. \n")).compress(
         extended(opened(1_000), talk(12)), 0.3
     )
-    assert all(
-        "]\nAll is well.\nFiles:\n" in turn.text for turn in done.window.all_turns() if turn.is_gist
-    )
+    assert all("]\nAll is well.\n" in turn.text for turn in done.window.all_turns() if turn.is_gist)
 
 
 def test_the_summariser_is_told_its_room_and_the_question() -> None:

@@ -74,6 +74,7 @@ def test_it_never_pays_below_the_mark_that_it_would_leave(words: list[int]) -> N
     assert not pays(_window([]), LOW)
 
 
+@pytest.mark.gate
 def test_behind_a_compression_it_counts_from_there() -> None:
     """It does not pay at once, and pays again as the session grows, long before the high mark."""
     session = ContextSession(8000, threshold=FixedThreshold(0.95, LOW), counter=EstimatingCounter())

@@ -9,7 +9,6 @@ import pytest
 
 from polycontext.base import InvalidOptionError
 from polycontext.pressure import Fidelity, View, view_of
-from polycontext.pressure.laws.projectors import compress_view, expand_view
 from polycontext.window import Role, Turn
 from tests.pressure.samples import assistant, calls, extended, opened, result, user
 
@@ -18,16 +17,6 @@ VIEWS = [
     View(dict(zip(LOG, fidelities, strict=True))) for fidelities in product(Fidelity, repeat=3)
 ]
 PAIRS = list(product(VIEWS, VIEWS))
-TOP = View(dict.fromkeys(LOG, Fidelity.VERBATIM))
-
-
-def test_the_order_is_a_partial_order() -> None:
-    """Reflexive, antisymmetric, transitive; and not total."""
-    below = {(i, j) for (i, v), (j, w) in product(enumerate(VIEWS), enumerate(VIEWS)) if v <= w}
-    assert all((i, i) in below for i in range(27))
-    assert all(i == j for i, j in below if (j, i) in below)
-    assert all((i, k) in below for i, j in below for k in range(27) if (j, k) in below)
-    assert any((i, j) not in below and (j, i) not in below for i in range(27) for j in range(27))
 
 
 def test_the_order_is_pointwise() -> None:
@@ -35,47 +24,6 @@ def test_the_order_is_pointwise() -> None:
     for v, w in PAIRS:
         assert (v <= w) == all(v.fidelities[atom] <= w.fidelities[atom] for atom in LOG)
         assert (v >= w) == (w <= v)
-
-
-def test_the_meet_is_the_greatest_lower_bound() -> None:
-    """The meet is below both, and whatever is below both is below the meet."""
-    for v, w in PAIRS:
-        meet = v.meet(w)
-        assert meet <= v
-        assert meet <= w
-        assert all((u <= meet) == (u <= v and u <= w) for u in VIEWS)
-
-
-def test_meets_are_associative_commutative_and_idempotent() -> None:
-    """The laws of a semilattice, with the full view as unit."""
-    for v, w in PAIRS:
-        assert v.meet(w) == w.meet(v)
-        assert all(v.meet(w).meet(u) == v.meet(w.meet(u)) for u in VIEWS[::4])
-    assert all(v.meet(v) == v == v.meet(TOP) for v in VIEWS)
-
-
-def test_compressing_is_monotone_deflationary_and_idempotent() -> None:
-    """For every ceiling, compressing keeps the order, raises nothing, and is idempotent."""
-    for ceiling, v in PAIRS:
-        once = compress_view(ceiling, v)
-        assert expand_view(once) <= v
-        assert compress_view(ceiling, once) == once
-        assert all(once <= compress_view(ceiling, w) for w in VIEWS if v <= w)
-
-
-def test_expand_and_compress_are_adjoint() -> None:
-    """For every ceiling and compressed v: ``expand(v) <= w`` exactly when ``v <= compress(w)``."""
-    for ceiling, w in PAIRS:
-        for v in (v for v in VIEWS if v <= ceiling):
-            assert (expand_view(v) <= w) == (v <= compress_view(ceiling, w))
-
-
-def test_compress_undoes_expand_on_compressed_views() -> None:
-    """``compress . expand = id`` on what is compressed, and the other way round is lossy."""
-    for ceiling, w in PAIRS:
-        v = compress_view(ceiling, w)
-        assert compress_view(ceiling, expand_view(v)) == v
-    assert any(expand_view(compress_view(ceiling, w)) != w for ceiling, w in PAIRS)
 
 
 OPERATIONS: list[Any] = [lambda v, w: v <= w, lambda v, w: v >= w, lambda v, w: v.meet(w)]

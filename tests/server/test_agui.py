@@ -323,3 +323,25 @@ def test_a_chat_that_is_not_there_has_no_runs() -> None:
             ).status_code == 404
 
     talk(steps)
+
+
+def test_a_compression_is_an_event_with_the_numbers_of_its_receipt() -> None:
+    """It is told once, at the end of the run that compressed, and without a word of the chat."""
+
+    async def steps(front: Front) -> None:
+        found = []
+        for number in range(5):
+            front.model.will_say("Noted.")
+            text = " ".join(f"crate{number}x{each}" for each in range(500))
+            events = told(await front.run(user(text, f"m{number}")))
+            found += [event for event in events if event.type is EventType.CUSTOM]
+            again = told(await front.run(user(text, f"m{number}")))
+            assert EventType.CUSTOM not in {event.type for event in again}
+        assert found
+        for event in found:
+            assert event.name == "polycontext.compression"
+            assert event.value["tokensBefore"] > event.value["tokensAfter"]
+            assert event.value["atoms"]["summarised"] > 0
+            assert "crate" not in json.dumps(event.value)
+
+    talk(steps)

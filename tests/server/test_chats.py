@@ -17,6 +17,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.polynomial.stores.sqlite import SQLiteStore
+from polycontext.pressure import FixedThreshold
 from polycontext.server.access import Access
 from polycontext.server.app import create_app
 
@@ -148,7 +149,7 @@ def test_a_message_is_answered_and_everybody_hears_of_it(store: SessionStore) ->
                 "plums and pears",
                 "plums-and-pears-",
             ]
-            assert (await one.get("/sessions")).json() == {"sessions": [name]}
+            assert (await one.get("/sessions")).json()["sessions"] == [name]
 
     with serving(store) as url:
         asyncio.run(talk(url))
@@ -239,7 +240,7 @@ def test_two_users_do_not_see_each_other(store: SessionStore) -> None:
     async def talk(url: str) -> None:
         async with client(url, ANN) as ann, client(url, BEN) as ben, client(url, "eve") as eve:
             name = await new(ann)
-            assert (await ben.get("/sessions")).json() == {"sessions": []}
+            assert (await ben.get("/sessions")).json()["sessions"] == []
             for act in ("", "/events", "/history"):
                 assert (await ben.get(f"/sessions/{name}{act}")).status_code == 404
             assert (await ben.post(f"/sessions/{name}/fork", json={})).status_code == 404
@@ -320,6 +321,37 @@ def test_a_page_does_with_a_chat_what_a_session_can(store: SessionStore) -> None
             assert (await one.get("/sessions")).json()["sessions"] == [forked.json()["sessionId"]]
 
     with serving(store, max_tokens=800) as url:
+        asyncio.run(talk(url))
+
+
+def test_a_page_takes_a_compression_back(store: SessionStore) -> None:
+    """The last one, or that of a receipt; what it does not understand changes nothing."""
+
+    async def talk(url: str) -> None:
+        async with client(url) as one:
+            name = await new(one)
+            told = events(one, name)
+            for number in range(6):
+                text = f"shelf {number}: plums"
+                await one.post(f"/sessions/{name}/messages", json={"content": text})
+                await until(told, f"shelf-{number}:-plums-")
+            whole = said((await one.get(f"/sessions/{name}")).json()["contextProps"])
+            short = said((await one.post(f"/sessions/{name}/compress")).json()["contextProps"])
+            assert len(short) < len(whole)
+            [receipt] = (await one.get(f"/sessions/{name}/receipts")).json()["receipts"]
+            assert receipt["after"]["tokens"] < receipt["before"]["tokens"]
+            refused = [
+                await one.post(f"/sessions/{name}/{act}", json={wrong: "c9"})
+                for act, wrong in (("undo", "receiptId"), ("fork", "messageId"))
+            ]
+            refused.append(await one.post(f"/sessions/{name}/undo", json={"receipt_id": "c9"}))
+            assert [each.status_code for each in refused] == [422, 422, 404]
+            for body, wanted in (({}, whole), ({"receipt_id": receipt["id"]}, short)):
+                done = await one.post(f"/sessions/{name}/undo", json=body)
+                assert said(done.json()["contextProps"]) == wanted
+            assert said((await one.post(f"/sessions/{name}/undo")).json()["contextProps"]) == whole
+
+    with serving(store, max_tokens=800, threshold=FixedThreshold(0.9, 0.1)) as url:
         asyncio.run(talk(url))
 
 

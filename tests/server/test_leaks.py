@@ -15,15 +15,16 @@ import pytest
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.server.access import LOCAL
+from polycontext.server.access import Access
 from polycontext.server.app import create_app
-from polycontext.server.chats import key_of
+from polycontext.server.chats import key_of, other_id
 from polycontext.testing import FAST
 from polycontext.window import ContextItem, Part, ToolCall, Turn
 from tests.house import gated
 
 SESSIONS = int(os.environ.get("LEAK_SESSIONS", "40"))
 STEPS = 25
+TOKEN = "a-token-that-may-not-inspect"  # noqa: S105 - a test's
 MARK = "ZQXJ"
 """Stands in everything that is not to be shown, and nowhere else."""
 
@@ -39,7 +40,7 @@ def secretive(seed: int, store: InMemoryStore) -> str:
     """Keep a random session whose private words hold the mark, and return its id."""
     draw, name = random.Random(seed), f"s{seed}"  # noqa: S311 - a test's
     session = ContextSession(
-        draw.choice((300, 900, 5000)), store=store, session_id=key_of(LOCAL, name), counter=FAST
+        draw.choice((300, 900, 5000)), store=store, session_id=key_of(TOKEN, name), counter=FAST
     )
     session.add_system(f"Be polite. {MARK}: never name the margin.")
     persona = {"template": f"You are {MARK} {{name}}.", "eigenvectors": {"warmth": 0.7, MARK: 0.1}}
@@ -141,6 +142,11 @@ def asked(draw: random.Random, name: str, ids: Sequence[str]) -> tuple[str, str,
         ("GET", "/completions?prefix=n", {}),
         ("GET", f"/source?name={one}", {}),
         ("GET", "/nowhere", {}),
+        ("GET", draw.choice(("/inspect", "/inspect/timeline", f"/inspect/turns?id={one}")), {}),
+        ("GET", "/inspect/search?q=plums", {}),
+        ("POST", "/inspect/draft", {"json": said}),
+        ("PATCH", "", {"json": draw.choice(({"title": said["content"]}, {"model": "nobody"}))}),
+        ("POST", "/source/open", {"json": {"name": one}}),
         ("PATCH", "", {}),
         ("POST", "/messages", {"json": said}),
         (
@@ -187,14 +193,20 @@ async def received(seed: int, name: str, store: Failing) -> bytes:
         [f"t{number}" for number in range(1, 30)],
     )
     app = create_app(
-        store, lambda: Whispering(draw), system=f"{MARK}: be polite.", max_tokens=900, counter=FAST
+        store,
+        lambda: Whispering(draw),
+        Access((TOKEN,), a_minute=10**9),
+        system=f"{MARK}: be polite.",
+        max_tokens=900,
+        counter=FAST,
     )
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as browser:
-            chat = await app.state.chats.get(LOCAL, name)
+            browser.headers["Authorization"] = f"Bearer {TOKEN}"
+            chat = await app.state.chats.get(TOKEN, name)
             for _ in range(STEPS):
-                chat = await app.state.chats.get(LOCAL, name)
+                chat = await app.state.chats.get(TOKEN, name)
                 method, path, more = asked(draw, name, ids)
                 if path == "/events":
                     # Such an answer never ends: what goes over the line is taken where it is made.
@@ -216,7 +228,10 @@ async def received(seed: int, name: str, store: Failing) -> bytes:
                 "/openapi.json",
                 "/docs",
                 "/api/sessions",
+                "/api/settings",
                 "/api/sessions/other",
+                f"/api/sessions/{other_id(key_of(TOKEN, name))}",
+                f"/api/sessions/{other_id(key_of(TOKEN, name))}/inspect",
                 "/nowhere",
                 f"/api/sessions/{name}",
             ):
@@ -235,7 +250,7 @@ def test_no_byte_that_a_browser_receives_is_private(seed: int) -> None:
     store = Failing()
     name = secretive(seed, store)
     kept = "".join(
-        ContextSession.open(store, key_of(LOCAL, name), 5000, counter=FAST).history.export()
+        ContextSession.open(store, key_of(TOKEN, name), 5000, counter=FAST).history.export()
     )
     assert MARK in kept
     store.draw, store.fails = random.Random(seed), True  # noqa: S311 - a test's

@@ -270,6 +270,7 @@ def test_what_cannot_be_attached_is_told_and_nothing_is_sent(
     )
 
 
+@pytest.mark.gate
 def test_no_hostile_name_reaches_what_is_outside(tmp_path: Path) -> None:
     """Neither looked at nor sent, however it is written."""
     root = besieged(tmp_path)

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
+from tempfile import mkdtemp
 from typing import Any
 
 import httpx
@@ -47,6 +48,7 @@ def served(
             servers.append(self)
 
     monkeypatch.setattr(command, "Server", Kept)
+    monkeypatch.setenv("XDG_DATA_HOME", mkdtemp())
     codes: list[int] = []
     thread = threading.Thread(
         target=lambda: codes.append(main(["serve", "--port", "0", *arguments]))
@@ -89,7 +91,7 @@ def test_the_command_serves_until_it_is_stopped(
             said = browser.post(f"/sessions/{names[0]}/messages", json={"content": "plums"}).json()
             assert said["contextProps"]["messages"][-1]["content"] == "plums"
             assert "margin" not in browser.get(f"/sessions/{names[0]}").text
-            assert browser.get("/sessions").json() == {"sessions": names}
+            assert browser.get("/sessions").json()["sessions"] == names
             assert (
                 browser.get(f"{url}/openapi.json").json()["components"]["schemas"]["ChatProps"][
                     "title"
@@ -105,6 +107,38 @@ def _kept(path: Any) -> ContextSession:
     [name] = ContextSession.history.list_sessions(path)
     with ContextSession.open(path, name) as session:
         return session
+
+
+def test_the_command_compresses_rows_for_gateways(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """Beside chats or alone; originals in a file are found after a restart."""
+    rows = [{"role": "tool", "tool_call_id": "c", "content": "waiting\n" * 900}]
+    originals, name = ("--originals", str(tmp_path / "originals.db")), ""
+    for options in (originals, ("--compress-only", *originals), ("--compress-only", "--strict")):
+        with (
+            served(capsys, monkeypatch, *options) as (url, told),
+            httpx.Client(base_url=url) as gateway,
+        ):
+            alone = "--compress-only" in options
+            assert ("originals are kept" in told) == alone
+            assert gateway.get("/").status_code == (404 if alone else 200)
+            answer = gateway.post("/v1/compress", json={"messages": rows}).json()
+            [name] = answer["ccr_hashes"]
+            gateway.headers["Authorization"] = "Bearer of-somebody-else"
+            assert gateway.get(f"/v1/retrieve/{name}").status_code == 404
+    with served(capsys, monkeypatch, *originals) as (url, _), httpx.Client(base_url=url) as gateway:
+        found = gateway.get(f"/v1/retrieve/{name}").json()["original_content"]
+        assert found == rows[0]["content"]
+
+
+def test_a_server_without_chats_takes_no_options_of_chats(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It says which one to leave out, and nothing is created."""
+    for name in ("--model", "--base-url", "--root"):
+        assert main(["serve", "--compress-only", name, "."]) == 2
+        assert f"--compress-only serves no chats. Leave out {name}." in capsys.readouterr().err
 
 
 def test_a_folder_is_served_where_it_is_named(

@@ -48,7 +48,7 @@ class Remembering:
         self.count = lru_cache(100_000)(default_counter().count)
 
 
-_COUNTER = Remembering()
+COUNTER = Remembering()
 
 
 @define
@@ -123,7 +123,7 @@ class Loop:
             )
         told, leaves = (
             window.total_tokens + REQUEST_OVERHEAD,
-            tokens_leaving(_COUNTER, self.vendor.provider, rendered.inline()),
+            tokens_leaving(COUNTER, self.vendor.provider, rendered.inline()),
         )
         if not leaves <= told <= window.max_tokens:
             self.found.wrong.append(
@@ -200,7 +200,7 @@ def run_mixed(seed: int) -> Found:
     """Drive the loop of `seed` through all vendors, as `run_loop` does through one."""
     script = script_of(seed)
     found = Found(seed, "mixed")
-    budget = max(_budget(vendor, script, found) for vendor in VENDORS)
+    budget = max(budget_of(vendor, script, found) for vendor in VENDORS)
     random = Random(seed)  # noqa: S311 - a switch is drawn, not a secret
     loop = MixedLoop(VENDORS[0], script, ContextSession(budget), found, random=random)
     loop.asks = {
@@ -214,7 +214,7 @@ def run_loop(seed: int, *, http: bool = False) -> Found:
     """Drive the loop of `seed`; an error of any kind is among what was wrong."""
     vendor, script = VENDORS[seed % len(VENDORS)], script_of(seed)
     found = Found(seed, vendor.provider)
-    loop = Loop(vendor, script, ContextSession(_budget(vendor, script, found)), found)
+    loop = Loop(vendor, script, ContextSession(budget_of(vendor, script, found)), found)
     provider = STRICT[vendor.provider](loop.says)
     if not http:
         return loop.run(in_process(vendor, provider))
@@ -222,7 +222,7 @@ def run_loop(seed: int, *, http: bool = False) -> Found:
         return loop.run(ask)
 
 
-def _budget(vendor: Vendor, script: Script, found: Found) -> int:
+def budget_of(vendor: Vendor, script: Script, found: Found) -> int:
     """Return the budget: the script's share of its length, or the largest atom's need if larger."""
     head = _tokens(vendor, [{"role": "user", "content": f"{script.system} {script.task}"}]) + 8
     atoms = [
@@ -258,8 +258,7 @@ def _atom(vendor: Vendor, step: Step, number: int) -> list[dict[str, Any]]:
 
 def _tokens(vendor: Vendor, messages: list[dict[str, Any]]) -> int:
     return sum(
-        count_turn(default_counter(), turn)
-        for turn in get_format(vendor.provider).parse(messages).turns
+        count_turn(COUNTER, turn) for turn in get_format(vendor.provider).parse(messages).turns
     )
 
 

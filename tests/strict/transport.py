@@ -4,11 +4,9 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from polycontext.testing.strict import StrictAnthropic, StrictProvider, StrictServer
-from polycontext.testing.strict.chat import StrictChat
-from polycontext.testing.strict.gemini import StrictGemini
-from polycontext.testing.strict.responses import StrictResponses
+from polycontext.testing.strict import StrictProvider, StrictServer
 from tests.strict.vendors import Message, Vendor
+from tests.vendors import StrictAnthropic, StrictChat, StrictGemini, StrictResponses
 
 STRICT: Mapping[str, Any] = {
     "anthropic": StrictAnthropic,

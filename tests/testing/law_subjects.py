@@ -2,13 +2,17 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 from statemachine import State
 
-from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.polynomial import ContextMachine, ContextSession, PolyAgent
+from polycontext.agent_context import AgentContext
+from polycontext.agents import AgentMachine, Form, NodeRegion
+from polycontext.linearity import ResourceClass
+from polycontext.nodes import SessionIdRegistry
+from polycontext.nodes.builders import Addition, Material
+from polycontext.polynomial import ContextMachine, ContextSession
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, Store, TokenCounter, Turn
 
@@ -142,14 +146,6 @@ class MinusOne:
         return len(text.split()) - 1
 
 
-class Demoting(LinearityMap):
-    """Forget all tags when one is promoted."""
-
-    def promote(self, resource_id: str, resource_class: ResourceClass, **options: Any) -> Self:
-        """Return a ledger with one tag."""
-        return type(self)().tag(resource_id, resource_class)
-
-
 @frozen
 class Made:
     """Hold a compressed window."""
@@ -168,18 +164,6 @@ class Losing:
             made = made.append(turn, ResourceClass.REQUIRED)
         return Made(made)
 
-
-door: PolyAgent[str, str, str] = PolyAgent(
-    frozenset({"open", "shut"}),
-    {"open": frozenset({"close"}), "shut": frozenset({"open"})}.__getitem__,
-    lambda position, input: {
-        ("open", "close"): ("shut", "click"),
-        ("shut", "open"): ("open", "creak"),
-    }[position, input],
-)
-lax: PolyAgent[str, str, str] = PolyAgent(
-    door.positions, door.directions, lambda position, input: ("open", input)
-)
 
 session = ContextSession(1000)
 number = 42
@@ -208,3 +192,69 @@ class Paused(ContextMachine):
     pause = State("PAUSED", value="PAUSED")
     hold = ContextMachine.accumulating.to(pause)
     go = pause.to(ContextMachine.accumulating)
+
+
+class Answering(AgentMachine):
+    """An agent's machine as it is."""
+
+
+def _gossip(material: Material) -> list[str]:
+    """Tell what the user expressed."""
+    return [material.now.turn.user_expressed]
+
+
+class Gossiping(NodeRegion):
+    """The nodes of an agent, one of which is told what it does not declare."""
+
+    nodes: ClassVar = {
+        **NodeRegion.nodes,
+        "ACTING": evolve(
+            NodeRegion.nodes["ACTING"], additions=Addition("gossip", "Entity Context", _gossip)
+        ),
+    }
+
+
+class Telling(AgentMachine):
+    """An agent's machine with those nodes."""
+
+    regions: ClassVar = {"node": Gossiping}
+
+
+@frozen
+class Verdict(Form):
+    """An answer with a flag and a list."""
+
+    event = "judged"
+
+    passed: bool
+    issues: tuple[str, ...] = ()
+
+
+def _louder(words: str) -> str:
+    return f"{words}!"
+
+
+@frozen
+class Shouting(Form):
+    """An answer that grows whenever it is read."""
+
+    event = "shouted"
+
+    words: str = field(converter=_louder)
+
+
+shared = AgentContext.new("session", "trace")
+registry, _ = SessionIdRegistry().read("recipes", "81b7d3c4-55", "Soup", turn=1)
+
+
+class Blank(SessionIdRegistry):
+    """Translate nothing."""
+
+    def to_refs(self, payload: Any, fields: Any = None) -> Any:
+        """Return the payload."""
+        return payload
+
+
+def slipping() -> SessionIdRegistry:
+    """Return a registry that translates one way."""
+    return Blank().read("recipes", "81b7d3c4-55", "Soup", turn=1)[0]

@@ -132,3 +132,15 @@ def test_a_script_that_could_not_be_played_is_refused(
     """An invalid script is refused when the model is made, with its place."""
     with pytest.raises(InvalidOptionError, match=message):
         ScriptedModel(replies, rules=rules)
+
+
+def test_a_model_reports_the_usage_that_it_is_told() -> None:
+    """Each reply is a message with it; a message of the script keeps its own."""
+    own = {"role": "assistant", "content": "Bye.", "usage": {"prompt_tokens": 9}}
+    model = ScriptedModel(["Hello.", own], usage={"prompt_tokens": 5})
+    assert model.complete("hi") == {
+        "role": "assistant",
+        "content": "Hello.",
+        "usage": {"prompt_tokens": 5},
+    }
+    assert model.complete("bye") == own

@@ -1,7 +1,5 @@
 """Atoms: calls stay together with their results, whatever the ids and the order."""
 
-from itertools import pairwise
-
 from hypothesis import given
 
 from polycontext.testing import FAST, Move, conversations, filled, windows
@@ -71,19 +69,6 @@ def test_an_empty_window_has_no_atoms() -> None:
     """Nothing is made of nothing."""
     assert ContextWindow(10, counter=FAST).atoms() == ()
     assert len(ContextWindow(10, counter=FAST).atom_columns()) == 0
-
-
-@given(conversations())
-def test_atoms_partition_the_turns(moves: list[Move]) -> None:
-    """Every turn is in exactly one atom, in order, and the tokens add up."""
-    window = filled(moves)
-    atoms = window.atoms()
-    assert tuple(turn for atom in atoms for turn in atom.turns) == window.all_turns()
-    assert all(left.stop == right.start for left, right in pairwise(atoms))
-    assert [atom.tokens for atom in atoms] == [
-        sum(turn.tokens or 0 for turn in atom.turns) for atom in atoms
-    ]
-    assert sum(atom.tokens for atom in atoms) == window.total_tokens
 
 
 @given(conversations())

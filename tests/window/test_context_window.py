@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from attrs import evolve
 from hypothesis import given
 
 from polycontext.base import InvalidOptionError
@@ -125,15 +124,6 @@ def test_a_window_says_what_it_is() -> None:
 # --- counting -------------------------------------------------------------
 
 
-@given(windows())
-def test_prefix_sums_equal_counting_again(window: ContextWindow) -> None:
-    """Tokens at any position are the sum of what each turn up to there costs, counted afresh."""
-    costs = [count_turn(FAST, evolve(turn, tokens=None)) for turn in window.all_turns()]
-    for position in range(len(window) + 1):
-        assert window.seek(position).tokens == sum(costs[:position])
-        assert window.seek(position).pressure == sum(costs[:position]) / window.max_tokens
-
-
 @given(conversations(max_atoms=4))
 def test_prefix_sums_equal_counting_again_with_the_real_vocabulary(moves: list[Move]) -> None:
     """The same with an exact counter, hostile texts included."""
@@ -174,27 +164,6 @@ def test_a_turn_is_counted_once() -> None:
 
 
 # --- ids ------------------------------------------------------------------
-
-
-@given(windows())
-def test_resource_ids_are_unique_and_in_the_ledger(window: ContextWindow) -> None:
-    """Every turn has an id of its own, and the ledger knows the class of each."""
-    ids = [turn.resource_id for turn in window.all_turns()]
-    assert len(set(ids)) == len(ids)
-    assert all(ids)
-    assert list(window.linearity) == ids
-    assert window.serial == len(ids)
-
-
-@given(windows())
-def test_the_total_is_what_the_last_position_says(window: ContextWindow) -> None:
-    """`total_tokens` counts every turn, whatever the focus."""
-    assert (
-        window.total_tokens
-        == window.seek(len(window)).tokens
-        == sum(turn.tokens or 0 for turn in window.all_turns())
-    )
-    assert window.seek(0).total_tokens == window.total_tokens
 
 
 def test_a_taken_id_is_refused() -> None:

@@ -8,7 +8,7 @@ import pytest
 from polycontext import ContextSession, Turn
 from polycontext.linearity import keep_last
 from polycontext.window import ContextWindow, ToolCall
-from polycontext.window.rules import RULE, Rule
+from polycontext.window.rules import RULE, RULES_TITLE, Rule
 
 NEVER = "Never use tables in your replies."
 
@@ -245,3 +245,40 @@ def test_a_rule_ends_as_people_say_it(old: str, later: str, stands: list[str]) -
 def test_a_rule_that_is_mentioned_stands(old: str, later: str) -> None:
     """An exception, a question, a report, another rule and a long text end nothing."""
     assert old in standing(old, later)
+
+
+@pytest.mark.parametrize(
+    ("old", "later"),
+    [
+        ("Never use tables in your replies.", "One table here is fine, but only here."),
+    ],
+)
+def test_a_sentence_that_may_end_a_rule_stands_beside_it(old: str, later: str) -> None:
+    """Both stand, and the newer one says than which rule it is later."""
+    first, second = window(old, later).rules.standing
+    assert (first.text, first.later_than) == (old, "")
+    assert (second.text, second.later_than) == (later, first.id)
+
+
+def test_only_the_last_sentence_that_may_end_a_rule_stands_beside_it() -> None:
+    """In a long talk about the subject of a rule, the others would pose as rules."""
+    old = "Never use tables in your replies."
+    said = [f"{word} table here is fine, but only here." for word in ("One", "Another", "A small")]
+    found = window(old, *said).rules.all
+    assert [rule.text for rule in found] == [old, said[-1]]
+    assert [rule.later_than for rule in found] == ["", found[0].id]
+
+
+def test_a_summary_says_which_rules_are_later() -> None:
+    """Read again, they are later than the rule that follows them, in the order they were said."""
+    lines = "user (later): C.\nuser Ann (later): B.\nuser: A.\nuser Bo: D.\nuser (later): E."
+    gist = f"[Summary of earlier messages]\n{RULES_TITLE}\n{lines}\n[End of summary]"
+    found = window(Turn("user", gist, metadata={"gist": True})).rules.standing
+    assert [(rule.text, rule.author) for rule in found] == [
+        ("A.", ""),
+        ("B.", "Ann"),
+        ("C.", ""),
+        ("D.", "Bo"),
+        ("E.", ""),
+    ]
+    assert [rule.later_than for rule in found] == ["", found[0].id, found[0].id, "", ""]

@@ -14,16 +14,6 @@ Ask = Callable[[Store[int]], int]
 FUNCTIONS: st.SearchStrategy[Function] = st.sampled_from(
     [lambda x: x, lambda x: -x, lambda x: x * x, lambda x: x % 3, lambda _: 7]
 )
-ASKS: st.SearchStrategy[Ask] = st.sampled_from(
-    [
-        lambda s: s.extract(),
-        lambda s: s.pos,
-        lambda s: s.peek(0) - s.peek(s.last),
-        sum,
-        lambda s: sum(s.experiment(lambda p: range(p + 1))),
-        lambda s: s.extract() * s.last + s.pos,
-    ]
-)
 
 
 @st.composite
@@ -36,74 +26,10 @@ def stores(draw: st.DrawFn) -> Store[int]:
 # --- a comonad, by extend -------------------------------------------------
 
 
-@given(stores())
-def test_extending_by_extract_is_identity(s: Store[int]) -> None:
-    """``extend extract = id``."""
-    assert s.extend(lambda w: w.extract()) == s
-
-
-@given(stores(), ASKS)
-def test_extract_undoes_extend(s: Store[int], f: Ask) -> None:
-    """``extract . extend f = f``, at every position."""
-    assert s.extend(f).extract() == f(s)
-    assert list(s.extend(f)) == [f(s.seek(p)) for p in range(len(s))]
-
-
-@given(stores(), ASKS, ASKS)
-def test_extends_compose(s: Store[int], f: Ask, g: Ask) -> None:
-    """``extend g . extend f = extend (g . extend f)``."""
-    assert s.extend(f).extend(g) == s.extend(lambda w: g(w.extend(f)))
-
-
 # --- a comonad, by duplicate ----------------------------------------------
 
 
-@given(stores())
-def test_extract_undoes_duplicate(s: Store[int]) -> None:
-    """``extract . duplicate = id``."""
-    assert s.duplicate().extract() == s
-
-
-@given(stores())
-def test_mapped_extract_undoes_duplicate(s: Store[int]) -> None:
-    """``fmap extract . duplicate = id``."""
-    assert s.duplicate().map(lambda w: w.extract()) == s
-
-
-@given(stores())
-def test_duplicating_twice_is_one_thing(s: Store[int]) -> None:
-    """``duplicate . duplicate = fmap duplicate . duplicate``."""
-    assert s.duplicate().duplicate() == s.duplicate().map(lambda w: w.duplicate())
-
-
-@given(stores(), ASKS)
-def test_both_presentations_agree(s: Store[int], f: Ask) -> None:
-    """``extend f = fmap f . duplicate`` and ``duplicate = extend id``."""
-    assert s.extend(f) == s.duplicate().map(f)
-    assert s.duplicate() == s.extend(lambda w: w)
-
-
-@given(stores(), FUNCTIONS, FUNCTIONS)
-def test_map_is_a_functor(s: Store[int], f: Function, g: Function) -> None:
-    """``fmap id = id`` and ``fmap (g . f) = fmap g . fmap f``; the focus stays."""
-    assert s.map(lambda a: a) == s
-    assert s.map(f).map(g) == s.map(lambda a: g(f(a)))
-    assert s.map(f).pos == s.pos
-
-
 # --- a store --------------------------------------------------------------
-
-
-@given(stores(), st.data())
-def test_seeking_and_peeking_obey_the_store_laws(s: Store[int], data: st.DataObject) -> None:
-    """Seeking the focus is a no-op, the last seek wins, and peek is extract after seek."""
-    p, q = (data.draw(st.integers(0, s.last)) for _ in range(2))
-    assert s.seek(s.pos) == s
-    assert s.seek(p).pos == p
-    assert s.seek(p).seek(q) == s.seek(q)
-    assert s.peek(p) == s.seek(p).extract()
-    assert s.peek(s.pos) == s.extract()
-    assert s.seek(p).last == s.last
 
 
 @given(stores())
@@ -113,13 +39,6 @@ def test_moves_are_functions_of_the_focus(s: Store[int]) -> None:
     assert s.seeks(lambda p: s.last - p) == s.seek(s.last - s.pos)
     assert s.experiment(lambda p: [p, 0, s.last]) == [s.extract(), s.peek(0), s.peek(s.last)]
     assert s.experiment(lambda _: []) == []
-
-
-def test_seeking_leaves_the_old_store_where_it_was() -> None:
-    """A store is a value."""
-    s = Store(str, last=3, pos=1)
-    assert s.seek(3).extract() == "3"
-    assert (s.pos, s.extract()) == (1, "1")
 
 
 @pytest.mark.parametrize("position", [-1, 4, 99])

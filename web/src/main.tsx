@@ -1,12 +1,19 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
+import { applyTheme } from "./app/kept";
+import { ReportPage } from "./app/ReportPage";
+import { embeddedReport } from "./inspect/data";
 import "./page.css";
+import "./inspect/inspect.css";
 
 const place = document.getElementById("page");
-if (!place) throw new Error("the page has no place for itself: index.html must hold an element with the id page");
+if (!place)
+  throw new Error(
+    "the page has no place for itself: index.html must hold an element with the id page",
+  );
+applyTheme();
+const report = embeddedReport();
 createRoot(place).render(
-  <StrictMode>
-    <App />
-  </StrictMode>,
+  <StrictMode>{report ? <ReportPage report={report} /> : <App />}</StrictMode>,
 );

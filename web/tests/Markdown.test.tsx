@@ -28,7 +28,10 @@ const HOSTILE: [string, string][] = [
   ["items", "- a\n".repeat(20_000)],
   ["blank lines", `- a\n${"\n".repeat(20_000)}x`],
   ["exclamation marks", "!".repeat(50_000)],
-  ["a wide table of short rows", `${"|a".repeat(300)}|\n${"|-".repeat(300)}|\n${"a\n".repeat(1_000)}`],
+  [
+    "a wide table of short rows",
+    `${"|a".repeat(300)}|\n${"|-".repeat(300)}|\n${"a\n".repeat(1_000)}`,
+  ],
   ["many links to one long address", `[a]: /${"u".repeat(90_000)}\n\n${"[a] ".repeat(800)}`],
   ["stars behind a fence that is none", `\`\`\` \`\n${"*a".repeat(12_000)}`],
   ["stars behind a fence in an item", `- x\n  \`\`\`\n- ${"*a".repeat(12_000)}`],
@@ -46,8 +49,14 @@ test.each(HOSTILE)("%s are shown as they are", (_, text) => {
 });
 
 test.each([
-  ["prose", "A **bold** word, a [link](https://example.org) and `code`.\n\n> quoted\n\n- one\n  - two\n"],
-  ["a long program", `Here it is:\n\n\`\`\`python\n${"rows[i][j] = a * b  # [x]\n".repeat(2_000)}\`\`\`\n\nDone.`],
+  [
+    "prose",
+    "A **bold** word, a [link](https://example.org) and `code`.\n\n> quoted\n\n- one\n  - two\n",
+  ],
+  [
+    "a long program",
+    `Here it is:\n\n\`\`\`python\n${"rows[i][j] = a * b  # [x]\n".repeat(2_000)}\`\`\`\n\nDone.`,
+  ],
   ["a program that goes on", `\`\`\`ts\n${"const a = [1, 2] as number[];\n".repeat(2_000)}`],
   ["a table", `| a | b |\n|---|---|\n${"| 1 | 2 |\n".repeat(200)}`],
 ])("%s is laid out", (_, text) => {

@@ -2,7 +2,11 @@ import type { ChatProps, MessageProps } from "@props";
 import { INITIAL } from "../src/session/state";
 
 /** Return a message of somebody's. */
-export function message(id: string, role: MessageProps["role"] = "user", content = id): MessageProps {
+export function message(
+  id: string,
+  role: MessageProps["role"] = "user",
+  content = id,
+): MessageProps {
   return { id, role, content, timestamp: "2026-05-01T12:00:00+00:00", isPreserved: false };
 }
 
@@ -10,7 +14,11 @@ export function message(id: string, role: MessageProps["role"] = "user", content
 export function props(ids: string, more: Partial<ChatProps> = {}): ChatProps {
   const roles = { u: "user", a: "assistant", s: "summary" } as const;
   const messages = ids.split(" ").filter(Boolean);
-  return { ...INITIAL, ...more, messages: messages.map((id) => message(id, roles[id[0] as "u" | "a" | "s"])) };
+  return {
+    ...INITIAL,
+    ...more,
+    messages: messages.map((id) => message(id, roles[id[0] as "u" | "a" | "s"])),
+  };
 }
 
 /** A stream of a response that a test writes. */
@@ -63,7 +71,10 @@ export function streamed(stream: Stream): (asked: Asked) => Response {
 }
 
 /** Stand for a server: `answer` is asked for each request, and throws where it cannot be reached. */
-export function server(answer: (asked: Asked) => Response | Promise<Response>): { fetch: typeof fetch; asked: Asked[] } {
+export function server(answer: (asked: Asked) => Response | Promise<Response>): {
+  fetch: typeof fetch;
+  asked: Asked[];
+} {
   const asked: Asked[] = [];
   const answered: typeof fetch = async (where, options = {}) => {
     const one = {

@@ -37,10 +37,7 @@ test("the wait doubles up to a limit, and two pages do not wait the same", () =>
 
 test("who is there is said, and a connection that breaks goes on behind the last event", async () => {
   const [first, second] = [new Stream(), new Stream()];
-  const { heard, asked, ending, ended } = listening(
-    streamed(first),
-    streamed(second),
-  );
+  const { heard, asked, ending, ended } = listening(streamed(first), streamed(second));
   await vi.advanceTimersByTimeAsync(0);
   first.event("props", 1, "f-1");
   await vi.advanceTimersByTimeAsync(0);
@@ -49,7 +46,9 @@ test("who is there is said, and a connection that breaks goes on behind the last
   second.event("delta", 2, "f-2");
   await vi.advanceTimersByTimeAsync(0);
   expect(heard).toEqual(["connecting", "open", "props 1", "lost", "open", "delta 2"]);
-  expect(asked.map(({ headers }) => [headers.get("authorization"), headers.get("last-event-id")])).toEqual([
+  expect(
+    asked.map(({ headers }) => [headers.get("authorization"), headers.get("last-event-id")]),
+  ).toEqual([
     ["Bearer secret", null],
     ["Bearer secret", "f-1"],
   ]);
@@ -101,10 +100,7 @@ test("a server that is heard again is waited for as at first when it goes again"
 
 test("a connection on which nothing is said for long is given up", async () => {
   const [silent, second] = [new Stream(), new Stream()];
-  const { heard, ending, ended } = listening(
-    streamed(silent),
-    streamed(second),
-  );
+  const { heard, ending, ended } = listening(streamed(silent), streamed(second));
   await vi.advanceTimersByTimeAsync(SILENCE - 1);
   silent.write(": ping\n\n");
   await vi.advanceTimersByTimeAsync(SILENCE - 1);

@@ -4,10 +4,13 @@ import { NOTHING, reduce } from "../src/session/state";
 import { props } from "./fakes";
 
 function rows(window: string, log: string, view: View = "log", earlier = false): string {
-  const state = reduce(reduce(NOTHING, { type: "newest", page: { messages: props(log).messages, before: null } }), {
-    type: "props",
-    props: props(window),
-  });
+  const state = reduce(
+    reduce(NOTHING, { type: "newest", page: { messages: props(log).messages, before: null } }),
+    {
+      type: "props",
+      props: props(window),
+    },
+  );
   return rowsOf(state, view, earlier)
     .map((row) => (row.kind === "message" && !row.isSent ? `(${row.key})` : row.key))
     .join(" ");
@@ -18,11 +21,18 @@ test("a summary stands right before the first message behind what it stands for"
 });
 
 test("each of several summaries stands in its place, and one behind all stands at the end", () => {
-  expect(rows("s1 u2 s2 u4 s3", "u1 a1 u2 a2 u3 u4 a4")).toBe("(u1) (a1) s1 u2 (a2) (u3) s2 u4 (a4) s3");
+  expect(rows("s1 u2 s2 u4 s3", "u1 a1 u2 a2 u3 u4 a4")).toBe(
+    "(u1) (a1) s1 u2 (a2) (u3) s2 u4 (a4) s3",
+  );
 });
 
 test("a summary whose next message is not here yet stands before the first that is", () => {
   expect(rows("s1 u2 u9 a9", "u8 a8 u9 a9")).toBe("(u8) (a8) s1 u9 a9");
+});
+
+test("a summary stands behind what it covers, also where messages of it were restored", () => {
+  expect(rows("s1 u1 a1 u3 a3", "u1 a1 u2 a2 u3 a3")).toBe("u1 a1 (u2) (a2) s1 u3 a3");
+  expect(rows("s1 u1 u3 a3", "u1 a1 u2 a2 u3 a3")).toBe("u1 (a1) (u2) (a2) s1 u3 a3");
 });
 
 test("the window is what the model is sent, in its order", () => {

@@ -7,7 +7,10 @@ function after(...changes: Change[]): SessionState {
   return changes.reduce(reduce, NOTHING);
 }
 
-const said = (ids: string, more: Partial<ChatProps> = {}): Change => ({ type: "props", props: props(ids, more) });
+const said = (ids: string, more: Partial<ChatProps> = {}): Change => ({
+  type: "props",
+  props: props(ids, more),
+});
 const newest = (ids: string, before: string | null = null): Change => ({
   type: "newest",
   page: { messages: props(ids).messages, before },
@@ -27,7 +30,12 @@ test("a new message of the user is being answered until the assistant's own stan
   const streaming = [delta("Hel"), delta("lo")].reduce(reduce, sent);
   expect([streaming.streaming, streaming.writing]).toEqual(["Hello", true]);
   const answered = reduce(streaming, said("u1 a1"));
-  expect([answered.writing, answered.streaming, ids(answered), answered.behind]).toEqual([false, "", "u1 a1", 1]);
+  expect([answered.writing, answered.streaming, ids(answered), answered.behind]).toEqual([
+    false,
+    "",
+    "u1 a1",
+    1,
+  ]);
 });
 
 test("an answer that ended without a word is not waited for", () => {
@@ -51,7 +59,9 @@ test("an answer that was asked for again is waited for until something is heard 
   expect(reduce(again, said("u1")).writing).toBe(true);
   expect(reduce(again, said("u1 a2")).writing).toBe(false);
   expect([said("u1"), said("u1")].reduce(reduce, again).writing).toBe(false);
-  expect([{ type: "problem", what: "none" } as const, said("u1")].reduce(reduce, again).writing).toBe(false);
+  expect(
+    [{ type: "problem", what: "none" } as const, said("u1")].reduce(reduce, again).writing,
+  ).toBe(false);
   expect([said("u1"), delta("Pl"), said("u1 a2")].reduce(reduce, again).writing).toBe(false);
   expect(reduce(again, { type: "cancelled" }).writing).toBe(false);
 });
@@ -78,19 +88,38 @@ test("words that came while the newest page was on its way are not lost", () => 
 });
 
 test("a compression takes nothing out of the log, and what is kept word for word is marked there too", () => {
-  const kept = { ...props("s1 u2 a2"), messages: [message("s1", "summary"), { ...message("u2"), isPreserved: true }, message("a2", "assistant")] };
-  const state = reduce(after(said("u1 a1 u2 a2"), newest("u1 a1 u2 a2")), { type: "props", props: kept });
+  const kept = {
+    ...props("s1 u2 a2"),
+    messages: [
+      message("s1", "summary"),
+      { ...message("u2"), isPreserved: true },
+      message("a2", "assistant"),
+    ],
+  };
+  const state = reduce(after(said("u1 a1 u2 a2"), newest("u1 a1 u2 a2")), {
+    type: "props",
+    props: kept,
+  });
   expect(ids(state)).toBe("u1 a1 u2 a2");
   expect(state.log.map((each) => each.isPreserved)).toEqual([false, false, true, false]);
 });
 
 test("an older page that was asked for before the log was cut belongs nowhere", () => {
   const state = after(said("u5"), newest("u5", "u5"));
-  expect(reduce(state, { type: "older", before: "u4", page: { messages: props("u3").messages, before: null } })).toBe(state);
+  expect(
+    reduce(state, {
+      type: "older",
+      before: "u4",
+      page: { messages: props("u3").messages, before: null },
+    }),
+  ).toBe(state);
 });
 
 test("a problem stands until it is read or something new is answered", () => {
-  const state = after(said("u1"), newest("u1"), { type: "problem", what: "The model did not answer." });
+  const state = after(said("u1"), newest("u1"), {
+    type: "problem",
+    what: "The model did not answer.",
+  });
   expect(reduce(state, said("u1")).problem).toBe("The model did not answer.");
   expect(reduce(state, said("u1 a1 u2")).problem).toBe(null);
   expect(reduce(state, { type: "problem", what: null }).problem).toBe(null);

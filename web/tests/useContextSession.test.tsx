@@ -8,7 +8,10 @@ beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true }));
 afterEach(() => void vi.useRealTimers());
 
 /** Hear of a chat at a server that says what `answer` says, and otherwise that all is well. */
-function heard(answer: (asked: Asked) => Response | undefined = () => undefined, session: string | null = "s1") {
+function heard(
+  answer: (asked: Asked) => Response | undefined = () => undefined,
+  session: string | null = "s1",
+) {
   const streams: Stream[] = [];
   const { fetch, asked } = server((one) => {
     const own = answer(one);
@@ -18,13 +21,17 @@ function heard(answer: (asked: Asked) => Response | undefined = () => undefined,
       streams.push(stream);
       return streamed(stream)(one);
     }
-    if (one.path.includes("/history")) return json({ messages: some("u1 a1").messages, before: null });
-    if (one.path === "/api/sessions") return json({ sessionId: "new", contextProps: some("") }, 201);
+    if (one.path.includes("/history"))
+      return json({ messages: some("u1 a1").messages, before: null });
+    if (one.path === "/api/sessions")
+      return json({ sessionId: "new", contextProps: some("") }, 201);
     return json({ contextProps: some("u1 a1") });
   });
   const client = new Client({ fetch });
   const begun: string[] = [];
-  const hook = renderHook(() => useContextSession({ client, session, onBegun: (id) => begun.push(id) }));
+  const hook = renderHook(() =>
+    useContextSession({ client, session, onBegun: (id) => begun.push(id) }),
+  );
   const tell = async (kind: string, data: unknown, id = "f-1") => {
     await waitFor(() => expect(streams.length).toBeGreaterThan(0));
     await act(async () => streams.at(-1)?.event(kind, data, id));
@@ -32,13 +39,18 @@ function heard(answer: (asked: Asked) => Response | undefined = () => undefined,
   return { hook, asked, streams, tell, begun, now: () => hook.result.current };
 }
 
-const posts = (asked: Asked[]) => asked.filter((one) => one.method !== "GET").map((one) => `${one.method} ${one.path}`);
+const posts = (asked: Asked[]) =>
+  asked.filter((one) => one.method !== "GET").map((one) => `${one.method} ${one.path}`);
 
 test("props come with the events, and the log's newest page behind the first of them", async () => {
   const { tell, now, hook } = heard();
   await tell("props", some("u1 a1", { pressure: 0.4 }));
   await waitFor(() => expect(now().known).toBe(true));
-  expect([now().contextProps.pressure, now().connection, now().log.length]).toEqual([0.4, "open", 2]);
+  expect([now().contextProps.pressure, now().connection, now().log.length]).toEqual([
+    0.4,
+    "open",
+    2,
+  ]);
   await tell("props", some("u1 a1 u2"));
   await tell("delta", { text: "Pl" });
   await tell("delta", { text: "ums" });
@@ -87,7 +99,9 @@ test("a message whose answer is lost goes out again under the same key", async (
     await vi.advanceTimersByTimeAsync(2000);
     expect(await taken).toBe(true);
   });
-  const keys = asked.filter((one) => one.method === "POST").map((one) => one.headers.get("idempotency-key"));
+  const keys = asked
+    .filter((one) => one.method === "POST")
+    .map((one) => one.headers.get("idempotency-key"));
   expect(keys.length).toBe(3);
   expect(new Set(keys).size).toBe(1);
   expect([now().pending, now().problem]).toEqual([null, null]);
@@ -113,10 +127,17 @@ test("a message that was given up keeps its key when it is sent again, and anoth
   expect(now().problem).toBe("The server cannot be reached.");
   down = false;
   expect(await send("plums")).toBe(true);
-  const before = asked.filter((one) => one.method === "POST").map((one) => one.headers.get("idempotency-key"));
+  const before = asked
+    .filter((one) => one.method === "POST")
+    .map((one) => one.headers.get("idempotency-key"));
   expect(new Set(before).size).toBe(1);
   expect(await send("plums")).toBe(true);
-  expect(asked.filter((one) => one.method === "POST").at(-1)?.headers.get("idempotency-key")).not.toBe(before[0]);
+  expect(
+    asked
+      .filter((one) => one.method === "POST")
+      .at(-1)
+      ?.headers.get("idempotency-key"),
+  ).not.toBe(before[0]);
   hook.unmount();
 });
 
@@ -129,8 +150,13 @@ test("the first message begins a chat", async () => {
 });
 
 test("what is refused is said in a sentence for the person who chats, and asked once", async () => {
-  const refusal = { error: "SessionWriteError", detail: "write refused: an answer is being written. Wait for it, or cancel it." };
-  const { asked, now, hook } = heard((one) => (one.method === "POST" ? json(refusal, 409) : undefined));
+  const refusal = {
+    error: "SessionWriteError",
+    detail: "write refused: an answer is being written. Wait for it, or cancel it.",
+  };
+  const { asked, now, hook } = heard((one) =>
+    one.method === "POST" ? json(refusal, 409) : undefined,
+  );
   await act(async () => {
     expect(await now().onSend("plums")).toBe(false);
     expect(await now().onCompress()).toBe(false);
@@ -146,7 +172,9 @@ test.each([
   [401, "needsToken"],
   [404, "missing"],
 ] as const)("an answer of %i to a listener says that %s", async (status, which) => {
-  const { now, hook } = heard((one) => (one.path.endsWith("/events") ? json({ detail: "no" }, status) : undefined));
+  const { now, hook } = heard((one) =>
+    one.path.endsWith("/events") ? json({ detail: "no" }, status) : undefined,
+  );
   await waitFor(() => expect(now()[which]).toBe(true));
   hook.unmount();
 });
@@ -168,13 +196,30 @@ test("older pages are asked for once each, until there are none", async () => {
 });
 
 test("naming context begins a chat once, and the message goes to it with its pills", async () => {
-  const { asked, now, hook, begun } = heard((one) => (one.path.includes("/completions") ? json({ completions: [] }) : undefined), null);
+  const { asked, now, hook, begun } = heard(
+    (one) => (one.path.includes("/completions") ? json({ completions: [] }) : undefined),
+    null,
+  );
   const { signal } = new AbortController();
-  await act(async () => void (await Promise.all([now().sources.complete("@a", signal), now().sources.complete("@ab", signal)])));
+  await act(
+    async () =>
+      void (await Promise.all([
+        now().sources.complete("@a", signal),
+        now().sources.complete("@ab", signal),
+      ])),
+  );
   expect(begun).toEqual(["new"]);
-  const pill = { name: "a", type: "file" as const, start: 0, text_properties: { pill: "a", face: "", rear_nonsticky: true, keymap: "" } };
+  const pill = {
+    name: "a",
+    type: "file" as const,
+    start: 0,
+    text_properties: { pill: "a", face: "", rear_nonsticky: true, keymap: "" },
+  };
   await act(async () => void (await now().onSend("[@a]", [pill])));
   expect(posts(asked)).toEqual(["POST /api/sessions", "POST /api/sessions/new/messages"]);
-  expect(asked.find((one) => one.path.endsWith("/messages"))?.body).toEqual({ content: "[@a]", pills: [pill] });
+  expect(asked.find((one) => one.path.endsWith("/messages"))?.body).toEqual({
+    content: "[@a]",
+    pills: [pill],
+  });
   hook.unmount();
 });

@@ -1,4 +1,4 @@
-"""The laws of the window: the comonad, the store, the functor, token sums, atoms and formats.
+"""The laws of the window: the comonad, the store, the functor, token sums, atoms and counters.
 
 The names and statements follow Haskell's ``Control.Comonad`` and ``Control.Comonad.Store``. A store
 law takes a store or a window with any focus. Two stores are equal if they have the same focus and

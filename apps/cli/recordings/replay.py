@@ -16,11 +16,11 @@ from polycontext.polynomial import ContextSession, IllegalDirectionError
 from polycontext.polynomial.journal import CompressEvent, TurnEvent
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
 from polycontext.pressure.threshold import session_threshold
+from polycontext.transcripts import Conversation
 from polycontext.window import ContextWindow, OrderError, Role, Turn
 from polycontext.window.providers import Provider
 
-from ..wording import message_of
-from .conversation import Conversation
+from ..errors import message_of
 from .report import Compressed, PrefixMeter, ReplayReport, ReplayStep, Shown, TurnRefused, TurnTaken
 
 OWN = session_threshold()

@@ -8,10 +8,9 @@ from attrs import define, field, frozen
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
+from polycontext.transcripts import Conversation
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.providers import Provider
-
-from .conversation import Conversation
 
 
 @frozen

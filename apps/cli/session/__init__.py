@@ -19,6 +19,8 @@ session = Group(
         "search": ("session.view", "Search all messages."),
         "explain": ("session.view", "Explain the state of one message."),
         "rewind": ("session.history", "Go back to an earlier state."),
+        "undo": ("session.receipts", "Take a compression back."),
+        "diff": ("session.receipts", "Show what a compression changed."),
         "fork": ("session.history", "Copy a session under a new name."),
         "export": ("session.exchange", "Print a session as lines of JSON."),
         "import": ("session.exchange", "Import an exported session."),

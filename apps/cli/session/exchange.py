@@ -13,11 +13,11 @@ import orjson
 from polycontext.base import InvalidDataError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import Imported, store_whole
+from polycontext.transcripts import opened
 
 from ..command import command
 from ..options import FORMATS, Json, Output, SessionOptions, StoreOptions, complete_file
-from ..output import save, write, write_json, write_lines
-from .input import reading
+from ..output import reading, save, write, write_json, write_lines
 from .settings import check_new
 
 
@@ -82,7 +82,7 @@ def import_(
 
     Creates the store if it does not exist. Refuses a name that is taken; --as gives another.
     """
-    with reading(file) as (source, stream):
+    with reading([file]) as advance, opened(file, advance) as (source, stream):
         lines = [line.removeprefix(BOM_UTF8) for line in stream]
     try:
         imported = Imported(lines)

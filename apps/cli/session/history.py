@@ -8,6 +8,7 @@ import click
 from polycontext.polynomial import ContextSession
 
 from ..command import command
+from ..errors import command_line
 from ..options import (
     Json,
     Moment,
@@ -17,7 +18,6 @@ from ..options import (
     WriteOptions,
 )
 from ..output import CommandError, write, write_json
-from ..wording import command_line
 from .settings import COMPANION, Settings, at_moment
 from .standing import print_write
 

@@ -5,17 +5,28 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from polycontext.base import InvalidDataError
 from polycontext.pills import ResolvedMessage, asend_resolved
+from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import utc_now
+from polycontext.polynomial.stores import SessionStore
+from polycontext.transcripts import (
+    MESSAGES,
+    Conversation,
+    decoded,
+    read_bytes,
+    read_conversations,
+    unreadable,
+)
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, Rendered
 
 from ..command import command
+from ..errors import message_of
 from ..options import (
     MessageFormat,
     Moment,
@@ -26,12 +37,9 @@ from ..options import (
     WriteOptions,
     complete_file,
 )
-from ..output import FAULT, CommandError, progress, tell, write_json
+from ..output import FAULT, CommandError, progress, reading, tell, write_json
 from ..pills import describe, print_attachments, resolve_text
-from ..recordings.shapes import MESSAGES
-from ..wording import message_of
-from .input import Given, read_messages, read_text
-from .settings import session_at
+from .settings import Settings, check_new, session_at, session_for
 from .standing import print_write
 
 _PILL = re.compile(r"\[@[^\]]+\]")
@@ -113,12 +121,12 @@ def append(
             print_write(session, where.session, output, as_json=write.as_json)
         return 0
     where.check()
-    given, message = None, None
+    given, message = list[Conversation](), None
     if role is None:
         given = _read(source or "-", is_text=place is not None)
-        messages: Sequence[Any] = given.messages
+        messages = _messages_of(given)
     else:
-        words = read_text(source or "-") if text is None else text
+        words = _text_in(source or "-") if text is None else text
         messages = [Turn(role, words, timestamp=utc_now(), tool_call_id=tool_call_id)]
         message = _resolved(words, roots) if role == "user" else None
     with where.open(write) as session:
@@ -138,20 +146,94 @@ def append(
                         messages, form or "auto", oversize=oversize, **write.guards
                     )
         except InvalidMessagesError as error:
-            raise error if given is None else given.refused(error) from None
+            raise _refused(given, error) from None
         added = [turn.resource_id for turn in session.conversation.log[since:]]
         print_write(session, where.session, output, as_json=write.as_json, added=added)
     return 0
 
 
-def _read(name: str, *, is_text: bool) -> Given:
-    """Return the messages in a file; `is_text` says that its name might be meant as a text."""
+def _read(name: str, *, is_text: bool) -> list[Conversation]:
+    """Return what a file holds; `is_text` says that its name might be meant as a text."""
     try:
-        return read_messages(name)
+        with reading([name]) as advance:
+            return [*read_conversations([name], notify=tell, advance=advance)]
     except InvalidDataError as error:
         if is_text and Path(name).is_file() and not _FILE.fullmatch(name):
             error.legal += f". To attach it, use --root . '[@{name}]'; to say it, --role user"
         raise
+
+
+Continued = Annotated[
+    str | None,
+    click.Option(
+        ["--continue", "continued"],
+        metavar="FILE",
+        shell_complete=complete_file,
+        help="Begin a new session with a conversation or the session file of another program.",
+    ),
+]
+
+
+def chat_session(
+    store: SessionStore,
+    name: str,
+    said: Settings,
+    system: str | None,
+    continued: str | None,
+    **options: Any,
+) -> ContextSession:
+    """Return the session of a chat; a new one can begin with the conversation in a file.
+
+    Raises:
+        InvalidDataError: the file holds none, or messages that its provider refuses.
+        CommandError: the session exists already.
+    """
+    if continued is None:
+        return session_for(store, name, said, system, **options)
+    check_new(store, name)
+    given = _read(continued, is_text=False)
+    session = session_for(store, name, said, system, **options)
+    with progress("adding messages", None, shown=len(given[0].messages) >= MANY):
+        try:
+            session.extend(_messages_of(given))
+        except InvalidMessagesError as error:
+            raise _refused(given, error) from None
+    return session
+
+
+def _messages_of(given: Sequence[Conversation]) -> Sequence[Any]:
+    told = [
+        message
+        for each in given
+        for message in (each.parse().turns if each.is_transcript else each.messages)
+    ]
+    if not told:
+        raise unreadable(given[0].source, None, None, "there is no message", "a list of messages")
+    return told
+
+
+def _text_in(name: str) -> str:
+    """Return the text in a file, without its last line end.
+
+    Raises:
+        InvalidDataError: it is not UTF-8, or empty.
+    """
+    source = "<stdin>" if name == "-" else name
+    text = decoded(source, None, read_bytes(name))
+    if not text.strip():
+        raise unreadable(source, None, None, "the file is empty", "a text")
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _refused(given: Sequence[Conversation], error: InvalidMessagesError) -> Exception:
+    """Return the error with its place in the file in which the messages stand."""
+    if not given or error.index is None or given[0].is_transcript:
+        return given[0].refused(error) if given else error
+    for conversation in given:
+        if error.index < len(conversation.messages):
+            return conversation.refused(error)
+        error.index -= len(conversation.messages)
+    return error
 
 
 def _is_input(text: str) -> bool:

@@ -12,13 +12,13 @@ from rich.text import Text
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import Portion, Waffle, waffle
+from polycontext.nodes.fates import Fate, Now, fates
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import Fidelity
 
+from ..errors import command_line
 from ..output import one_line
 from ..replay_tables import excerpt, gap_row, legend_grid, log_table
-from ..wording import command_line
-from .fate import Fate, Now, fates
 from .standing import calls_line, listed, standing, standing_line, usage
 
 MOST_TURNS = 40

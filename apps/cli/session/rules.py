@@ -60,4 +60,5 @@ def rules(
 def _lines(rules: tuple[Rule, ...]) -> Iterator[str]:
     for rule in rules:
         ended = "" if rule.stands else f" (ended: {rule.ended_by})"
-        yield f"{rule.id} {rule.kind}: {rule.text}{ended}"
+        later = f" (later than {rule.later_than})" if rule.later_than else ""
+        yield f"{rule.id} {rule.kind}: {rule.text}{later}{ended}"

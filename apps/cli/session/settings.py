@@ -15,8 +15,8 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SessionStore
 from polycontext.window import find_model
 
+from ..errors import command_line
 from ..output import FAULT, CommandError
-from ..wording import command_line
 
 R = TypeVar("R")
 

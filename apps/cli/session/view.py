@@ -6,6 +6,7 @@ import click
 from attrs import asdict
 
 from polycontext.nodes import waffle
+from polycontext.nodes.fates import fates
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import Found
 from polycontext.window import Turn
@@ -30,7 +31,6 @@ from ..output import (
     write_json,
     write_rich,
 )
-from .fate import fates
 from .page import page
 from .settings import session_at, session_of
 from .standing import standing
@@ -122,7 +122,7 @@ def explain(
         explained, turn = session.explain(resource_id), _turn_of(session, resource_id)
     if as_json:
         fate = {"resource_class": explained.resource_class.name, "at": explained.at.isoformat()}
-        write_json({**asdict(explained), **fate, **(_words(turn) if turn else {})}, indent=2)
+        write_json({**asdict(explained), **fate, **(words_of(turn) if turn else {})}, indent=2)
         return
     calls = [f"-> {call.name}({call.arguments})" for call in turn.tool_calls] if turn else []
     lines = [*(turn.text.splitlines() if turn else ()), *calls]
@@ -138,7 +138,8 @@ def _turn_of(session: ContextSession, resource_id: str) -> Turn | None:
     return next((turn for turn in turns if turn.resource_id == resource_id), None)
 
 
-def _words(turn: Turn) -> dict[str, Any]:
+def words_of(turn: Turn) -> dict[str, Any]:
+    """Return what a turn says, and what it stands for, as JSON data."""
     return {
         "role": turn.role,
         "content": turn.content,

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from polycontext.base import UnknownNameError
+from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Message, Provider, copied_messages, shown
 from polycontext.window.providers.anthropic import (
@@ -12,7 +13,6 @@ from polycontext.window.providers.anthropic import (
     EMPTY_TEXT,
     EXTRA,
     MARKED_EMPTY_TEXT,
-    THINKING,
     WHOLE,
     AnthropicPlace,
     Progress,
@@ -24,8 +24,6 @@ from polycontext.window.providers.anthropic import (
     judge_places,
     marks,
 )
-
-from .anthropic_options import below, check_options, check_tag, is_whole
 
 VERSIONS = ("2023-06-01", "2026-10-21")
 """The values of the header ``anthropic-version`` whose rules are known, oldest first."""
@@ -74,6 +72,33 @@ REQUEST_FIELDS = frozenset(
 """The fields of a request body."""
 
 
+def check_tag(place: AnthropicPlace, rule: str, value: Any, tags: Collection[str]) -> str:
+    """Return the type of `value`, an object whose type is one of `tags`.
+
+    Raises:
+        InvalidMessagesError: `rule`, for any other value.
+    """
+    tag = value.get("type") if isinstance(value, Mapping) else None
+    if tag not in tags:
+        legal, found = f"a type of {', '.join(tags)}", value if tag is None else tag
+        raise place.unknown_tag(rule, tag, tags, f"is {shown(found)}", legal)
+    return str(tag)
+
+
+def below(
+    place: AnthropicPlace, rule: str, value: object, least: int, legal: str = ""
+) -> InvalidMessagesError:
+    """Return the error for a number below `least`."""
+    found = value if isinstance(value, int) else shown(value)
+    says = f"Input should be greater than or equal to {least}"
+    return place.fault(rule, f"is {found}", legal or f"at least {least}", says)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return whether `value` is an integer; booleans are not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def check_version(version: str) -> None:
     """Raise `UnknownNameError` for a version that is not in `VERSIONS`."""
     if version not in VERSIONS:
@@ -81,9 +106,9 @@ def check_version(version: str) -> None:
 
 
 def check_head(
-    request: object, *, betas: Collection[str] = (), counting: bool = False, version: str = NEWEST
+    request: object, *, counting: bool = False, version: str = NEWEST
 ) -> Mapping[str, Any]:
-    """Check everything except the messages, and return the request.
+    """Check the fields, the system message and the tools of a request, and return it.
 
     Raises:
         InvalidMessagesError: Rules of requests; see docs/providers.md.
@@ -107,23 +132,18 @@ def check_head(
     _check_max_tokens(request.get("max_tokens", 1))
     _check_system(request.get("system"))
     _check_tools(request.get("tools"), request.get("tool_choice"))
-    check_options(request, betas)
     return request
 
 
 def check_whole(
-    body: Mapping[str, Any] | None,
-    progress: Progress,
-    *,
-    prefill: bool = True,
-    most_media: int | None = None,
+    body: Mapping[str, Any] | None, progress: Progress, *, most_media: int | None = None
 ) -> None:
     """Check how the fields of a request and its messages fit together.
 
     Without `body`, check the messages alone; they may begin with system messages.
 
     Raises:
-        InvalidMessagesError: Rules of the end of the list, of totals, and of thinking.
+        InvalidMessagesError: Rules of the end of the list and of totals.
     """
     if body is not None and progress.led_by_system:
         says = (
@@ -138,41 +158,6 @@ def check_whole(
     if body is None:
         return
     judge_marks([*_head_marks(body), *progress.marks])
-    thinking = body.get("thinking")
-    must_think = isinstance(thinking, Mapping) and thinking.get("type") == "enabled"
-    index, kind, _ = progress.tail
-    if (
-        progress.role == "assistant"
-        and kind is not None
-        and not kind.endswith(("tool_use", "tool_result"))
-        and kind != "compaction"
-    ):
-        if not prefill and body.get("compaction") is None:
-            says = (
-                "This model does not support assistant message prefill. The conversation must end "
-                "with a user message."
-            )
-            problem, legal = "is the assistant's and the last one", "a user message at the end"
-            raise WHOLE.into("messages", index).fault("prefill", problem, legal, says, whole=True)
-        if must_think:
-            _refuse_unthinking(index, progress.loop[1] if progress.loop else None)
-    if must_think and progress.last_results and progress.loop:
-        _refuse_unthinking(*progress.loop)
-
-
-def _refuse_unthinking(index: int, found: str | None) -> None:
-    if found in THINKING:
-        return
-    says = (
-        f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
-        f"`{found}`. When `thinking` is enabled, "
-        "a final `assistant` message must start with a thinking block (preceeding the lastmost set "
-        "of `tool_use` and `tool_result` blocks)."
-    )
-    legal = 'the thinking that the answer began with, or thinking of type "adaptive"'
-    raise WHOLE.into("messages", index, "content", 0).fault(
-        "thinking-first", f"is {found} where thinking must begin", legal, says, whole=True
-    )
 
 
 def _check_max_tokens(value: object) -> None:
@@ -291,7 +276,6 @@ def _check_sampling(request: Mapping[str, Any], version: str) -> None:
 def anthropic_findings(
     request: Sequence[Any] | Mapping[str, Any],
     *,
-    betas: Collection[str] = (),
     version: str = NEWEST,
 ) -> list[InvalidMessagesError]:
     """Return the errors of a request or message list: at most one for each message.
@@ -303,8 +287,10 @@ def anthropic_findings(
     found, progress = list[InvalidMessagesError](), Progress()
     body = request if isinstance(request, Mapping) else None
     if body is not None:
+        rest = {name: value for name, value in body.items() if name != "messages"}
         try:
-            check_head(body, betas=betas, version=version)
+            copy_json(rest, "", WHOLE.no_json)
+            check_head(body, version=version)
         except InvalidMessagesError as error:
             found.append(error)
     try:
@@ -342,7 +328,6 @@ def _after(before: Progress, message: Message) -> Progress:
         index + 1,
         role,
         before.first or (role, index),
-        caller=index,
-        waiting=tuple(calls) if role == "assistant" else (),
+        waiting=dict.fromkeys(calls, index) if role == "assistant" else {},
         called=before.called,
     )

@@ -1,6 +1,6 @@
 """The checks of whole requests: fields, messages, and how they fit together."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polycontext.base.json_data import copy_json
@@ -10,7 +10,7 @@ from polycontext.window.providers.chat import ChatJudge
 from polycontext.window.providers.responses import ANSWERS, CALLS, InputJudge, type_of
 
 from .anthropic_requests import NEWEST, anthropic_findings
-from .gemini import findings as gemini_findings
+from .gemini_requests import findings as gemini_findings
 from .openai_requests import check_chat_fields, check_responses_fields, is_continued
 
 
@@ -18,7 +18,6 @@ def check_request(
     request: object,
     provider: Provider | str,
     *,
-    betas: Collection[str] = (),
     version: str = NEWEST,
     foreign: bool = False,
 ) -> None:
@@ -40,7 +39,7 @@ bad-tool-choice: Invalid value for 'tool_choice': ...
         problem = f"{type(request).__name__} is not an object"
         place = Place(as_provider(provider))
         raise place.refuse("not-an-object", problem, "the body of a request")
-    for found in findings(request, provider, betas=betas, version=version, foreign=foreign):
+    for found in findings(request, provider, version=version, foreign=foreign):
         raise found
 
 
@@ -48,7 +47,6 @@ def findings(
     request: Sequence[Any] | Mapping[str, Any],
     provider: Provider | str,
     *,
-    betas: Collection[str] = (),
     version: str = NEWEST,
     foreign: bool = False,
 ) -> list[InvalidMessagesError]:
@@ -60,7 +58,6 @@ def findings(
     Args:
         request: The body of a request, or a list of messages (Responses: input items).
         provider: The name of the provider.
-        betas: The values of Anthropic's beta header.
         version: The value of Anthropic's version header.
         foreign: Whether content and options that only OpenAI's compatible servers accept are valid.
 
@@ -73,7 +70,7 @@ def findings(
     """
     known = as_provider(provider)
     if known is Provider.ANTHROPIC:
-        found = anthropic_findings(request, betas=betas, version=version)
+        found = anthropic_findings(request, version=version)
     elif known is Provider.GEMINI:
         found = gemini_findings(request)
     else:

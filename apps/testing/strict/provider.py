@@ -30,8 +30,7 @@ class RequestRefusedError(CallerError, ValueError):
         status: The HTTP status.
         kind: The vendor's type of error.
         message: The vendor's message.
-        rule: The stable name of the rule: those of docs/providers.md, or those of docs/testing.md
-            for rules that need the provider's memory.
+        rule: The stable name of the rule, from docs/providers.md or docs/testing.md.
         index: The position of the message in the list, or None for the whole request.
         legal: What would have been accepted.
         param: OpenAI's name of the parameter.

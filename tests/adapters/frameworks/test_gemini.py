@@ -10,7 +10,6 @@ import pytest
 from polycontext.base import InvalidOptionError
 from polycontext.base.errors import is_installed
 from polycontext.testing.strict import StrictServer
-from polycontext.testing.strict.gemini import StrictGemini
 from tests.adapters.agent_step import FOUND, LOOK, Message, value_of
 from tests.adapters.frameworks.conversation import Agent
 from tests.adapters.frameworks.judge import Judge
@@ -24,6 +23,7 @@ from google import genai
 from polycontext.adapters.gemini import GeminiDialect, wrap
 from polycontext.agents import model_of
 from polycontext.agents.models import GEMINI
+from tests.vendors import StrictGemini
 
 OPTIONS: Mapping[str, Any] = {
     "system_instruction": "You keep a cellar.",

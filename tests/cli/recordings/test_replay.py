@@ -11,8 +11,6 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.cli.recordings.conversation import Conversation, conversations, read_conversations
-from polycontext.cli.recordings.documents import Document
 from polycontext.cli.recordings.replay import ReplaySettings, replay_conversation
 from polycontext.cli.recordings.report import (
     Compressed,
@@ -26,6 +24,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.threshold import mark_above
+from polycontext.transcripts import Conversation, Document, conversations, read_conversations
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn, count_turn
 from polycontext.window.providers import Provider, get_format
 from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, assistant, chat, result, user

@@ -13,10 +13,10 @@ import pytest
 from rich.progress import Progress
 
 from polycontext import ContextSession
+from polycontext.cli import output
 from polycontext.cli.app import main
 from polycontext.cli.options import FORMATS
 from polycontext.cli.session import exchange
-from polycontext.cli.session import input as session_input
 from tests.cli.command import Command, assistant, chat, result, user
 from tests.cli.session.conftest import Asked
 
@@ -211,7 +211,7 @@ def test_who_goes_away_early_and_who_is_stopped_leave_no_word(lived: Asked, stor
     other = store.with_name("other.db")
     # Told that it reads: a signal that comes while modules are loaded is Python's to answer.
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    code += "from polycontext.cli.session import input as reader\n"
+    code += "from polycontext.cli import output as reader\n"
     code += (
         "size_of = reader.size_of; reader.size_of = lambda names: (print('reading', "
         "flush=True), size_of(names))[1]\n"
@@ -233,7 +233,7 @@ def test_long_lines_move_a_bar_on_a_terminal(
 ) -> None:
     """It moves by the bytes that were read."""
     moved: list[float] = []
-    monkeypatch.setattr(session_input, "LONG", 0)
+    monkeypatch.setattr(output, "LONG", 0)
     monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
     monkeypatch.setenv("FORCE_COLOR", "1")
     file = store.with_name("s.jsonl")

@@ -8,8 +8,8 @@ from tests.cli.command import Command, chat, user
 from tests.cli.session.conftest import Asked
 
 WORDS = (
-    "new|append|messages|show|compress|recall|rules|search|explain|rewind|fork|export|import|list|"
-    "forget|delete"
+    "new|append|messages|show|compress|recall|rules|search|explain|rewind|undo|diff|fork|"
+    "export|import|list|forget|delete"
 )
 
 

@@ -105,7 +105,7 @@ def test_what_was_compressed_comes_back(small: Asked) -> None:
         (
             ("rewind", "99"),
             2,
-            "Use a revision from 0 to 4, a time with its zone, or the id of a turn",
+            "Use a revision from 0 to 4, a time with its zone such as 2026-11-23T10:00Z, or the id",
         ),
         (
             ("rewind", "2026-11-23T10:00"),

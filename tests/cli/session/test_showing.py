@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession
-from polycontext.cli.session.fate import Now, fates
 from polycontext.cli.session.page import MOST_TURNS
 from polycontext.linearity import ResourceClass
+from polycontext.nodes.fates import Now, fates
 from polycontext.nodes.waffles import cells, portions
 from polycontext.pressure import Fidelity
 from polycontext.window.providers import get_format

@@ -8,7 +8,7 @@ import pytest
 from rich.progress import Progress
 
 from polycontext import ContextSession
-from polycontext.cli.session import input as session_input
+from polycontext.cli import output
 from polycontext.cli.session import messages
 from tests.cli.command import (
     ANTHROPIC_EXAMPLE,
@@ -215,7 +215,9 @@ def test_all_or_none(small: Asked, store: Path) -> None:
     """An error in the third message also rejects the first two, and names its line."""
     ran = small("append", stdin=as_lines([user("a"), assistant("b"), result("x", "c")]))
     assert ran.code == 2
-    assert ran.complaint.startswith("<stdin>, line 3, [2]: openai rule orphan-result: no call 'x'")
+    assert ran.complaint.startswith(
+        "<stdin>, line 3, messages[2]: openai rule orphan-result: no call 'x'"
+    )
     assert log(store) == []
 
 
@@ -320,7 +322,7 @@ def test_a_long_input_shows_a_bar_on_a_terminal_only(
 ) -> None:
     """A progress bar counts bytes on a terminal, and does not appear elsewhere."""
     moved: list[float] = []
-    monkeypatch.setattr(session_input, "LONG", 0)
+    monkeypatch.setattr(output, "LONG", 0)
     monkeypatch.setattr(messages, "MANY", 1)
     monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
     file = saved(tmp_path, "a.jsonl", as_lines(chat(4)))

@@ -1,4 +1,4 @@
-"""Memories that outlive a rewind, nosy nodes, and answers that grow: each is rejected by a law."""
+"""Memories that outlive a rewind, nosy nodes, registries that slip, and answers that grow."""
 
 import json
 from functools import reduce
@@ -8,12 +8,23 @@ from attrs import evolve
 
 from polycontext.agents import AgentMachine, AgentMemory, Recollection, Understanding, read_answer
 from polycontext.agents.laws import recollections
-from polycontext.nodes import NodeContext, Now
-from polycontext.nodes.builders import ConversationPart, Node, ReasoningPart, build_context
+from polycontext.nodes import NodeContext, Now, SessionIdRegistry
+from polycontext.nodes.builders import (
+    NODES,
+    Addition,
+    ConversationPart,
+    EntityMode,
+    Node,
+    ReasoningPart,
+    build_context,
+)
+from polycontext.nodes.laws import contexts, registries
 from polycontext.polynomial import ContextMachine, ContextSession
 from tests.laws.counterexamples import breaks, obeys
 
 NODE = Node("critic", "Judge.", conversation={ConversationPart.RECENT})
+EMPTY = SessionIdRegistry()
+SPEECH = Addition("speech", "Conversation History", lambda _: ["word " * 200])
 UNDERSTOOD = {"intent": "plan a soup", "confidence": 0.5, "user_expressed": "wants soup"}
 
 
@@ -43,6 +54,15 @@ def nosy(**more: Any) -> Any:
         return build_context(evolve(node, **more), now)
 
     return build
+
+
+def nostalgic(node: Node, now: Now) -> NodeContext:
+    """Build a context that shows retained entities as if they were in use."""
+    memory, turn = now.conversation, now.turn.turn_num
+    registry = memory.id_registry
+    for kept in registry.context(turn).retained:
+        registry = registry.touch(kept.ref, turn=turn)
+    return build_context(node, evolve(now, conversation=memory.with_registry(registry)))
 
 
 def growing(form: Any, answer: object) -> Any:
@@ -80,24 +100,107 @@ obeys(
     lambda law: law(lived()),
 )
 breaks(
-    recollections.a_node_reads_only_its_cells,
+    contexts.a_node_reads_only_its_cells,
     "a node that reads the summary",
     lambda law: law(
         NODE, Recollection(lived()).now, "soup", nosy(conversation=set(ConversationPart))
     ),
 )
 breaks(
-    recollections.a_node_reads_only_its_cells,
+    contexts.a_node_reads_only_its_cells,
     "a node that reads the phase",
     lambda law: law(NODE, Recollection(lived()).now, "soup", nosy(reasoning={ReasoningPart.PHASE})),
 )
 breaks(
-    recollections.a_node_reads_only_its_cells,
+    contexts.a_node_reads_only_its_cells,
     "a node that reads what others share",
     lambda law: law(NODE, Recollection(lived()).now, "soup", nosy(reads=("reasoning.summary",))),
 )
+breaks(
+    contexts.a_node_reads_only_its_cells,
+    "a node that is told refs and labels, and reads full data",
+    lambda law: law(NODES["think"], Recollection(lived()).now, "s", nosy(entities=EntityMode.FULL)),
+)
+breaks(
+    contexts.a_node_reads_only_its_cells,
+    "a node that reads why an entity was removed",
+    lambda law: law(
+        NODES["think"], Recollection(lived()).now, "s", nosy(entities=EntityMode.CURATION)
+    ),
+)
+breaks(
+    contexts.a_node_reads_only_its_cells,
+    "a node that reads the labels of retained entities",
+    lambda law: law(NODES["think"], Recollection(lived()).now, "s", nostalgic),
+)
+breaks(
+    contexts.data_is_read_where_it_is_needed,
+    "nodes that all read full data",
+    lambda law: law(Recollection(lived()).now, "soup", nosy(entities=EntityMode.FULL)),
+)
+breaks(
+    contexts.a_context_is_within_its_budget,
+    "a node that takes what it likes",
+    lambda law: law(NODE, Recollection(lived()).now, 60, nosy(budget=20_000, additions=SPEECH)),
+)
+
+
+def blurting(node: Node, now: Now) -> NodeContext:
+    """Build a context for a node that knows no ids."""
+    return build_context(node, evolve(now, conversation=now.conversation.with_registry(EMPTY)))
+
+
+breaks(
+    contexts.a_context_shows_no_id,
+    "a builder that hides no ids",
+    lambda law: law(NODES["think"], Recollection(lived()).now, "soup", blurting),
+)
+
+
+class Slipping(SessionIdRegistry):
+    """Translate no id back."""
+
+    def to_refs(self, payload: Any, fields: Any = None) -> Any:
+        return payload
+
+
+class Open(SessionIdRegistry):
+    """Hide nothing."""
+
+    def hide_ids(self, payload: Any, type: str = "") -> Any:
+        return payload
+
+
+class Renaming(SessionIdRegistry):
+    """Give each entity a new ref whenever it is read."""
+
+    def read(self, type: str, id: Any, label: str = "", *, turn: int, data: Any = None) -> Any:
+        registry, ref = super().read(type, id, label, turn=turn, data=data)
+        return registry, f"{ref}0"
+
+
+def soup(registry: Any) -> Any:
+    """Return a registry that knows a soup."""
+    return registry.link("recipes", "81b7d3c4-55", "Soup", turn=1)[0]
+
+
+breaks(
+    registries.refs_become_ids_and_back,
+    "a registry that translates one way",
+    lambda law: law(soup(Slipping())),
+)
+breaks(
+    registries.no_known_id_is_shown,
+    "a registry that hides nothing",
+    lambda law: law(soup(Open()), "soup"),
+)
+breaks(
+    registries.a_ref_is_assigned_once,
+    "a registry that renames",
+    lambda law: law(soup(Renaming())),
+)
 obeys(
-    recollections.a_node_reads_only_its_cells,
+    contexts.a_node_reads_only_its_cells,
     "a node that reads what it declares",
     lambda law: law(NODE, Recollection(lived()).now, "soup", nosy()),
 )

@@ -7,9 +7,10 @@ from typing import Any
 from attrs import evolve
 
 from polycontext.window import EstimatingCounter, ToolCall, Turn
-from polycontext.window.laws import formats
+from polycontext.window.laws import counters
 from polycontext.window.providers import Message, Parsed, Rendered, WireFormat, get_format
 from tests.laws.counterexamples import breaks, obeys
+from tests.laws.internal import formats
 
 USER, ANSWER = Turn("user", "Weather in Paris?"), Turn("assistant", "21 degrees.")
 CALLS = Turn("assistant", None, tool_calls=(ToolCall("a", "weather"), ToolCall("b", "hotels")))
@@ -67,13 +68,13 @@ def renamed(messages: list[Message]) -> list[Message]:
 
 
 breaks(
-    formats.counting_repeats,
+    counters.counting_repeats,
     "a counter that is moody or charges for nothing",
     lambda law: law(Moody(), "hello"),
     lambda law: law(Charging(), "hello"),
 )
 breaks(
-    formats.a_turn_costs_its_text_and_framing,
+    counters.a_turn_costs_its_text_and_framing,
     "a counter that says less the second time",
     lambda law: law(Moody(), USER),
 )

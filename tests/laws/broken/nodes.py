@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from attrs import define, frozen
 
 from polycontext.nodes import ComponentRenderer, MessageProps
-from polycontext.nodes.laws import readers
 from polycontext.polynomial import ContextSession
 from polycontext.testing import FAST
 from polycontext.testing.hostile import hostile_text
@@ -21,7 +20,7 @@ from polycontext.window import (
 )
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from tests.laws.counterexamples import breaks, obeys
-from tests.laws.internal import hosts
+from tests.laws.internal import hosts, readers
 
 OPENAI = get_format("openai")
 

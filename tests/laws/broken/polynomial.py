@@ -1,20 +1,20 @@
-"""Broken agents, combinators, operations, engines, sessions and projections that laws reject."""
+"""Broken operads, operations, engines, sessions and projections that laws reject."""
 
 import json
-from collections.abc import Callable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from typing import Any, ClassVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 from statemachine import State
 
+from polycontext.agents import AgentMachine
 from polycontext.base import PolycontextError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
-    CONTEXT_POLYNOMIAL,
-    VALID_DIRECTIONS,
     ContextInput,
     ContextMachine,
     ContextOutput,
@@ -23,322 +23,111 @@ from polycontext.polynomial import (
     ContextState,
     Event,
     InputKind,
-    Left,
-    Lens,
+    Operad,
     Operation,
-    PolyAgent,
     Projection,
-    Right,
-    coproduct,
-    parallel,
-    product,
     project,
-    sequential,
-    through,
 )
-from polycontext.polynomial.algebra.poly_agent import Position
+from polycontext.polynomial.algebra.delegation import Worker
+from polycontext.polynomial.algebra.operad import Machine
 from polycontext.polynomial.context_session import HistoryPart
-from polycontext.polynomial.laws import (
-    agents,
-    histories,
-    machines,
-    operads,
-    policies,
-    projections,
-)
-from polycontext.polynomial.laws.agents import Combine
-from polycontext.polynomial.laws.projections import Projecting
+from polycontext.polynomial.laws import machines, operads, policies
 from polycontext.polynomial.machine import OwnStates, Region
 from polycontext.polynomial.machine.context_machine import decider
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.policies import Policy
 from polycontext.polynomial.session.history import History
 from polycontext.pressure import ContextProjector, Reach, Signals
-from polycontext.testing import FAST, filled
-from polycontext.testing.law_strategies import AnyAgent, AnyLens, agent_of, relabelling
-from polycontext.window import ContextWindow, Epoch, Part, Splice, TokenCounter, Turn
+from polycontext.pressure.schedule import Schedule
+from polycontext.testing import FAST
+from polycontext.testing.law_strategies import Polite, Tidy
+from polycontext.window import ContextWindow, Epoch, Part, Splice, Store, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
 from tests.laws.counterexamples import breaks, obeys
-from tests.laws.internal import agents as parts
-from tests.laws.internal import conversations, hosts
+from tests.laws.internal import histories, hosts, projections, sessions, workers
 from tests.laws.internal import machines as engines
 from tests.laws.internal.machines import TableMachine
-
-WALKER = agent_of({0: {0: (1, 2)}, 1: {0: (0, 1), 1: (1, 0)}})
-"""Moves on every 0, and puts out something else than it takes."""
-TAKER = agent_of({0: {0: (0, 0), 1: (1, 1), 2: (0, 2)}, 1: {0: (0, 1), 1: (1, 2), 2: (1, 0)}})
-"""Takes everything everywhere."""
-
-CHOICES = [0, 1, 0, 0, 1]
-SWAP: AnyLens = Lens(relabelling({0: 1, 1: 0}), relabelling({0: 1, 1: 0}), frozenset({0, 1, 2}))
-
-
-def with_transition(agent: AnyAgent, transition: Callable[[Any, Any], tuple[Any, Any]]) -> AnyAgent:
-    """Return `agent` with another transition."""
-    return PolyAgent(agent.positions, agent.directions, transition, agent.direction)
-
-
-def with_directions(agent: AnyAgent, directions: Callable[[Any], AbstractSet[Any]]) -> AnyAgent:
-    """Return `agent` with other directions."""
-    return PolyAgent(agent.positions, directions, agent.transition, agent.direction)
-
-
-# --- agents ---------------------------------------------------------------------
-
-
-breaks(
-    agents.directions_are_exactly_what_is_accepted,
-    "an agent that accepts more than its directions",
-    lambda law: law(PolyAgent(frozenset({0, 1}), lambda s: frozenset({s}), lambda s, a: (a, a))),
-)
-breaks(
-    agents.directions_are_exactly_what_is_accepted,
-    "an agent that leads nowhere",
-    lambda law: law(agent_of({0: {0: (7, 0)}})),
-)
-
-
-def hopeful(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Combine in sequence, but offer all directions of the first, even those the second refuses."""
-    return with_directions(
-        sequential(first, second), lambda position: first.directions(position[0])
-    )
-
-
-def careless(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Add, but look at the value of an input and not at its tag."""
-    whole = coproduct(first, second)
-    return with_transition(
-        whole, lambda position, input: whole.transition(position, type(position)(input.value))
-    )
-
-
-breaks(
-    agents.directions_of_a_composite_are_exactly_what_it_accepts,
-    "a hopeful sequence",
-    lambda law: law(hopeful, WALKER, WALKER),
-)
-breaks(
-    agents.directions_of_a_composite_are_exactly_what_it_accepts,
-    "a careless coproduct",
-    lambda law: law(careless, WALKER, WALKER),
-)
-
-
-def flat(combine: Combine) -> Combine:
-    """Return a combinator that does nothing with an agent that is a composite already."""
-
-    def combined(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-        whole = combine(first, second)
-        nested = any(not isinstance(position, int) for position in first.positions)
-        return with_directions(whole, lambda _: frozenset()) if nested else whole
-
-    return combined
-
-
-breaks(
-    agents.parallel_is_associative,
-    "a parallel product that does not nest",
-    lambda law: law(flat(parallel), WALKER, TAKER, WALKER),
-)
-breaks(
-    agents.coproduct_is_associative,
-    "a coproduct that does not nest",
-    lambda law: law(flat(coproduct), WALKER, TAKER, WALKER),
-)
-breaks(
-    agents.product_is_associative,
-    "a product that does not nest",
-    lambda law: law(flat(product), WALKER, TAKER, WALKER),
-)
-breaks(
-    agents.sequential_is_associative,
-    "a sequence that does not nest",
-    lambda law: law(flat(sequential), WALKER, TAKER, TAKER),
-)
-
-
-def limping(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Combine in parallel, but let the first stand still."""
-    whole = parallel(first, second)
-
-    def transition(position: Any, input: Any) -> tuple[Any, Any]:
-        after, outputs = whole.transition(position, input)
-        return (position[0], after[1]), outputs
-
-    return with_transition(whole, transition)
-
-
-def one_sided(combine: Combine) -> Combine:
-    """Return a combinator that only ever takes inputs of the first."""
-
-    def combined(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-        whole = combine(first, second)
-        return with_directions(
-            whole,
-            lambda position: frozenset(
-                a for a in whole.directions(position) if isinstance(a, Left)
-            ),
-        )
-
-    return combined
-
-
-def narrowed(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Combine in parallel, but forget a position."""
-    whole = parallel(first, second)
-    return evolve(whole, positions=whole.positions - {(0, ())})
-
-
-def mirrored(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Add, but answer under the tag of the other."""
-
-    def transition(position: Any, input: Any) -> tuple[Any, Any]:
-        after, output = coproduct(first, second).transition(position, input)
-        return after, Right(output.value) if isinstance(output, Left) else Left(output.value)
-
-    return with_transition(coproduct(first, second), transition)
-
-
-def together(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Multiply, but let an input of one move the other as well."""
-
-    def transition(position: Any, input: Any) -> tuple[Any, Any]:
-        after, output = product(first, second).transition(position, input)
-        return (after[0], second.invoke(position[1], input.value)[0]), output
-
-    return with_transition(product(first, second), transition)
-
-
-def talkative(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Combine in parallel, but put out the position, which should be hidden."""
-    whole = parallel(first, second)
-    return with_transition(
-        whole, lambda position, input: (whole.transition(position, input)[0], position)
-    )
-
-
-def rewording(agent: AnyAgent, lens: AnyLens) -> AnyAgent:
-    """Change outputs that no lens touched."""
-    return through(agent, evolve(lens, push=str))
-
-
-def quoting(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Combine in sequence, but put out what the first said."""
-
-    def transition(position: Any, input: Any) -> tuple[Any, Any]:
-        return sequential(first, second).transition(position, input)[0], first.invoke(
-            position[0], input
-        )[1]
-
-    return with_transition(sequential(first, second), transition)
-
-
-breaks(
-    agents.parallel_has_a_unit,
-    "a parallel product whose first part stands still has no unit",
-    lambda law: law(limping, WALKER),
-)
-
-
-breaks(
-    agents.parallel_has_a_unit,
-    "a product that forgets a position",
-    lambda law: law(narrowed, WALKER),
-)
-breaks(
-    agents.coproduct_has_a_unit,
-    "a coproduct that only hears the first has no unit",
-    lambda law: law(one_sided(coproduct), WALKER),
-)
-breaks(
-    agents.product_has_a_unit,
-    "a product that only hears the first has no unit",
-    lambda law: law(one_sided(product), WALKER),
-)
-breaks(
-    agents.sequential_has_units,
-    "a sequence that quotes the first has no unit",
-    lambda law: law(quoting, WALKER),
-)
-breaks(
-    agents.parallel_runs_as_its_parts,
-    "a parallel product whose first part stands still runs otherwise",
-    lambda law: law(limping, TAKER, TAKER, CHOICES),
-)
-
-
-breaks(
-    agents.coproduct_runs_as_its_part,
-    "a coproduct that answers for the other",
-    lambda law: law(mirrored, WALKER, TAKER, CHOICES),
-)
-breaks(
-    agents.product_runs_as_its_parts,
-    "a product whose parts move together",
-    lambda law: law(together, TAKER, TAKER, [1, 1, 1]),
-)
-breaks(
-    agents.sequential_runs_as_its_parts,
-    "a sequence that quotes the first runs otherwise",
-    lambda law: law(quoting, WALKER, TAKER, CHOICES),
-)
-
-
-breaks(
-    parts.bisimilar_parts_make_bisimilar_composites,
-    "a composite that tells its position",
-    lambda law: law(talkative, TAKER, TAKER, CHOICES),
-)
-breaks(
-    agents.the_identity_lens_changes_nothing,
-    "a change of interface that rewords",
-    lambda law: law(rewording, WALKER),
-)
-
-
-@frozen
-class Forgetful(Lens[Any, Any, Any, Any]):
-    """Forget the outputs of the lens outside."""
-
-    def then(self, outer: Lens[Any, Any, Any, Any]) -> Lens[Any, Any, Any, Any]:
-        return evolve(Lens(self.push, self.pull, self.domain).then(outer), push=self.push)
-
-
-FORGETFUL = Forgetful(SWAP.push, SWAP.pull, SWAP.domain)
-
-
-breaks(
-    agents.changing_interfaces_composes,
-    "a lens that forgets",
-    lambda law: law(through, TAKER, FORGETFUL, SWAP),
-)
-breaks(
-    agents.lenses_compose_associatively,
-    "a lens that forgets needs brackets",
-    lambda law: law(TAKER, FORGETFUL, SWAP, SWAP),
-)
-
+from tests.laws.internal.projections import Projecting
 
 # --- the operad -------------------------------------------------------------------
 
-APPEND = CONTEXT_OPERAD.operation("append", Turn("user", "hello"))
-MERGE = CONTEXT_OPERAD.operation("merge")
-IDENTITY = CONTEXT_OPERAD.identity()
+EMPTY = ContextWindow(200, counter=FAST)
+TALK = [
+    ContextInput.user_turn("hello"),
+    ContextInput.assistant_turn("hi"),
+    ContextInput.compress(0.1),
+    ContextInput.user_turn("go on"),
+]
+CHATTER = [
+    ContextInput.user_turn("Paint it red, and the other one as well. " * 3),
+    ContextInput.assistant_turn("It is red now, and so is the other one. " * 3),
+] * 2
 
 
-def said(*texts: str) -> ContextWindow:
-    """Return a window in which the user says `texts`."""
-    return filled([(Turn("user", text), None) for text in texts])
+class First(Operad):
+    """Take the first machine for all of them."""
+
+    def beside(self, *machines: Machine) -> Machine:
+        return machines[0]
 
 
-ONE, TWO, THREE = said("a", "b"), said("c", "d"), said("e", "f")
+class Flat(Operad):
+    """Leave out what stands beside a machine that is composed already."""
+
+    def beside(self, *machines: Machine) -> Machine:
+        composed = (each for each in machines if "composed_of" in vars(each))
+        return next(composed, None) or super().beside(*machines)
 
 
 breaks(
-    operads.composing_with_identities_changes_nothing,
-    "an identity that clears",
-    lambda law: law(Operation("id", 1, lambda window: window.cleared()), APPEND, ONE),
+    operads.machines_beside_each_other_need_no_brackets,
+    "an operad that does not nest",
+    lambda law: law(Flat(), Polite, Tidy, AgentMachine),
+)
+breaks(
+    operads.the_plain_machine_is_the_unit,
+    "an operad that takes the first machine",
+    lambda law: law(First(), Polite),
+)
+breaks(
+    operads.the_order_of_machines_does_not_matter,
+    "an operad that takes the first machine",
+    lambda law: law(First(), Polite, Tidy),
+)
+breaks(
+    operads.machines_beside_each_other_run_as_each_alone,
+    "an operad that takes the first machine",
+    lambda law: law(First(), Polite, Tidy, EMPTY, TALK),
+    lambda law: law(First(), Tidy, Polite, EMPTY, [*TALK[:2], TALK[1]]),
+)
+
+
+def saying(text: str) -> Worker:
+    """Return the worker that says a text."""
+    return lambda session: session.add_assistant_turn(text)
+
+
+def asked(text: str) -> Worker:
+    """Return the worker that says a text about its task."""
+    return lambda session: session.add_assistant_turn(f"{text}: {session.log()[-1].text}")
+
+
+YES, NO = saying("yes"), saying("no")
+PAIR = {"hotel": "Find a room.", "train": "Find a train."}
+BOTH = CONTEXT_OPERAD.delegate(PAIR, saying("done"))
+ONE = CONTEXT_OPERAD.delegate({"hotel": "Find a room."}, saying("done"))
+
+
+class Mute(Operad):
+    """Have an identity that does not listen."""
+
+    identity = Operation("id", 1, lambda worker: NO)
+
+
+breaks(
+    workers.composing_with_identities_changes_nothing,
+    "an identity that does not listen",
+    lambda law: law(Mute(), BOTH, [YES]),
 )
 
 
@@ -346,18 +135,8 @@ class Hasty(Operation):
     """Compose without applying what is inside."""
 
     def compose(self, *inner: Operation) -> Operation:
-        return Operation(
-            self.name,
-            sum(op.arity for op in inner),
-            lambda *windows: self.function(*windows[: self.arity]),
-        )
-
-
-breaks(
-    operads.composing_is_associative,
-    "an operation that forgets what is inside",
-    lambda law: law(Hasty("merge", 2, MERGE.function), [APPEND], ONE),
-)
+        arity = sum(op.arity for op in inner)
+        return Operation(self.name, arity, lambda *given: self.function(*given[: self.arity]))
 
 
 class Unsummed(Operation):
@@ -367,87 +146,84 @@ class Unsummed(Operation):
         return evolve(super().compose(*inner), arity=self.arity)
 
 
-breaks(
-    operads.arities_add_up,
-    "an operation that does not add up",
-    lambda law: law(Unsummed("merge", 2, MERGE.function), [MERGE]),
-)
-
-
 class Greedy(Operation):
     """Take more than is asked for."""
 
-    def __call__(self, *windows: ContextWindow) -> ContextWindow:
-        return Operation(self.name, self.arity, self.function)(*windows[: self.arity])
+    def __call__(self, *workers: Worker) -> Worker:
+        return self.function(*workers[: self.arity])
 
 
 breaks(
-    operads.an_operation_takes_as_many_windows_as_its_arity,
+    workers.composing_is_associative,
+    "an operation that forgets what is inside",
+    lambda law: law(Hasty("both", 2, BOTH.function), [BOTH], [YES]),
+)
+breaks(
+    workers.an_operation_takes_as_many_workers_as_its_arity,
+    "an operation that does not add up",
+    lambda law: law(Unsummed("both", 2, BOTH.function), [BOTH], [YES]),
+)
+breaks(
+    workers.an_operation_takes_as_many_workers_as_its_arity,
     "an operation that drops what is too much",
-    lambda law: law(Greedy("append", 1, APPEND.function), ONE),
-)
-breaks(
-    operads.merging_with_nothing_changes_nothing,
-    "a merge that keeps the second",
-    lambda law: law(Operation("merge", 2, lambda _, second: second), ONE),
+    lambda law: law(Greedy("one", 1, ONE.function), [ONE], [YES]),
 )
 
 
-def merging_from(first: ContextWindow, second: ContextWindow, stop: int | None) -> ContextWindow:
-    """Merge, taking turns of the second up to `stop` only."""
-    for turn in second.all_turns()[:stop]:
-        first = first.append(evolve(turn, resource_id=""))
-    return first
+class Mixed(Operad):
+    """Give the tasks to the workers in an order of its own."""
+
+    def delegate(self, tasks: Mapping[str, str], then: Worker, **options: Any) -> Operation:
+        return super().delegate(dict(sorted(tasks.items())), then, **options)
 
 
-LOSING = Operation("merge", 2, lambda first, second: merging_from(first, second, -1))
+class Turned(Operad):
+    """Give each task to the worker of another."""
+
+    def delegate(self, tasks: Mapping[str, str], then: Worker, **options: Any) -> Operation:
+        made = super().delegate(tasks, then, **options)
+        return evolve(made, function=lambda *workers: made.function(*workers[::-1]))
 
 
 breaks(
-    operads.merging_is_associative_in_what_is_said,
-    "a merge that loses a turn needs brackets",
-    lambda law: law(LOSING, ONE, TWO, THREE),
+    workers.each_task_is_for_its_worker_in_any_order,
+    "tasks that are sorted, and workers that are not",
+    lambda law: law(Mixed(), PAIR, [YES, NO], YES),
 )
 breaks(
-    operads.merging_keeps_every_turn,
-    "a merge that loses a turn",
-    lambda law: law(LOSING, ONE, TWO),
-)
-breaks(
-    operads.merging_keeps_every_turn,
-    "a merge that lowers classes",
-    lambda law: law(
-        Operation("merge", 2, lambda first, second: merging_from(first, second, None)), ONE, TWO
-    ),
+    workers.each_task_is_for_its_worker_in_any_order,
+    "workers that do the tasks of others",
+    lambda law: law(Turned(), PAIR, [asked("yes"), asked("no")], YES),
 )
 
 
-def marking(first: ContextWindow, second: ContextWindow) -> ContextWindow:
-    """Merge, and rename what need not be renamed."""
-    for turn in second.all_turns():
-        first = first.append(
-            evolve(turn, resource_id=f"{turn.resource_id}-other"), second.class_of(turn)
-        )
-    return first
+class Restarting(Operad):
+    """Begin anew whenever it is called."""
+
+    def delegate(self, tasks: Mapping[str, str], then: Worker, **options: Any) -> Operation:
+        calls = count()
+
+        def made(*workers: Worker) -> Worker:
+            def work(session: ContextSession) -> None:
+                number = next(calls)
+                told = {f"{name}{number}": task for name, task in tasks.items()}
+                CONTEXT_OPERAD.delegate(told, then, **options)(*workers)(session)
+
+            return work
+
+        return Operation("delegate", len(tasks), made)
 
 
 breaks(
-    operads.merging_is_associative,
-    "a merge that renames",
-    lambda law: law(Operation("merge", 2, marking), ONE, TWO, THREE),
+    workers.a_delegation_goes_on_where_it_stopped,
+    "a delegation that begins anew",
+    lambda law: law(Restarting(), PAIR, [YES, NO], YES, 1),
 )
 
 
 # --- the machine ------------------------------------------------------------------
 
-EMPTY = ContextWindow(200, counter=FAST)
 POLICY = ContextPolicy()
-TALK = [
-    ContextInput.user_turn("hello"),
-    ContextInput.assistant_turn("hi"),
-    ContextInput.compress(0.1),
-    ContextInput.user_turn("go on"),
-]
 
 
 class Changed(TableMachine):
@@ -558,6 +334,26 @@ breaks(
     "a machine that does not ask all of its regions",
     lambda law: law(Loose),
 )
+
+
+class Fewer(OwnStates):
+    """Leave an event out."""
+
+    @property
+    def directions(self) -> Any:
+        """Return the events without compressions."""
+        return {place: kinds - {"compress"} for place, kinds in super().directions.items()}
+
+
+class Unlisted(ContextMachine, metaclass=Fewer):
+    """A machine that accepts more than its directions."""
+
+
+breaks(
+    operads.what_is_no_direction_is_refused,
+    "a machine that accepts more than its directions",
+    lambda law: law(Unlisted, EMPTY, TALK),
+)
 obeys(
     machines.what_is_legal_is_what_every_region_accepts,
     "a machine with a region",
@@ -634,25 +430,11 @@ class Timeless(ContextSession):
 
 
 breaks(
-    machines.requests_only_grow_within_an_epoch,
+    sessions.requests_only_grow_within_an_epoch,
     "a session that compresses in secret",
     lambda law: law(Timeless(2_000, counter=FAST), THOUGHTFUL),
 )
 
-
-def lacking() -> PolyAgent[Position, ContextInput, ContextOutput]:
-    """Return the polynomial, unable to compress."""
-    return evolve(
-        CONTEXT_POLYNOMIAL,
-        directions=lambda position: VALID_DIRECTIONS[position.state] - {InputKind.COMPRESS},
-    )
-
-
-breaks(
-    engines.the_polynomial_moves_as_the_table,
-    "a direction is missing",
-    lambda law: law(lacking(), EMPTY, TALK),
-)
 
 # --- sessions ---------------------------------------------------------------------
 
@@ -721,19 +503,38 @@ def said_once(session: ContextSession) -> ContextSession:
 
 
 breaks(
-    machines.replaying_the_journal_gives_the_session,
+    sessions.replaying_the_journal_gives_the_session,
     "a journal that loses an event",
     lambda law: law(lived(Amnesiac(500, counter=FAST))),
 )
 breaks(
-    machines.the_live_machine_stands_where_the_session_stands,
+    sessions.the_live_machine_stands_where_the_session_stands,
     "a machine that does not follow",
     lambda law: law(lived(Deaf(500, counter=FAST)), []),
 )
 breaks(
-    machines.json_keeps_the_session,
+    sessions.json_keeps_the_session,
     "a saved session that lost its signals",
     lambda law: law(lived(Unsaved(500, counter=FAST))),
+)
+
+
+class Impatient(Schedule):
+    """Compress whenever somebody looks."""
+
+    def is_idle(self, seconds: float, *, asks_model: bool = False) -> bool:
+        return True
+
+
+breaks(
+    sessions.schedules_wait_for_idle_time,
+    "a schedule that does not wait",
+    lambda law: law(EMPTY, ContextPolicy(), Impatient(240.0), CHATTER, [1]),
+)
+obeys(
+    sessions.schedules_wait_for_idle_time,
+    "a sound schedule",
+    lambda law: law(EMPTY, ContextPolicy(), Schedule(240.0), CHATTER, [1, 5]),
 )
 
 
@@ -830,72 +631,152 @@ obeys(
 )
 
 
-# --- the context polynomial among other agents ------------------------------------
+class Late(History[Any]):
+    """Show at each event what stood before it."""
+
+    def timeline(self) -> Any:
+        told = super().timeline()
+        return Store(lambda position: told.peek(max(0, position - 1)), told.last)
 
 
-def shy(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Combine in parallel, but let the second stand still beside a composite."""
-    whole = parallel(first, second)
+class Gathering(History[Any]):
+    """Show turns that come, and none that goes."""
 
-    def transition(position: Any, input: Any) -> tuple[Any, Any]:
-        after, outputs = whole.transition(position, input)
-        return (after[0], position[1] if isinstance(position[0], tuple) else after[1]), outputs
-
-    return with_transition(whole, transition)
+    def timeline(self) -> Any:
+        return super().timeline().map(lambda entry: evolve(entry, went=()))
 
 
-def left_handed(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Add, but let what stands to the right stand still."""
-    whole = coproduct(first, second)
+class Flattening(History[Any]):
+    """Count what the view holds in one class."""
 
-    def transition(position: Any, input: Any) -> tuple[Any, Any]:
-        after, output = whole.transition(position, input)
-        return position if isinstance(position, Right) else after, output
+    def timeline(self) -> Any:
+        def flat(entry: Any) -> Any:
+            return evolve(entry, tokens={**dict.fromkeys(ResourceClass, 0)})
 
-    return with_transition(whole, transition)
-
-
-def unheard(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Combine in sequence, but let the second stand still."""
-    whole = sequential(first, second)
-
-    def transition(position: Any, input: Any) -> tuple[Any, Any]:
-        after, output = whole.transition(position, input)
-        return (after[0], position[1]), output
-
-    return with_transition(whole, transition)
+        return super().timeline().map(flat)
 
 
-BOTH = (CONTEXT_POLYNOMIAL, EMPTY, TALK, TALK)
-breaks(
-    conversations.parallel_conversations_run_side_by_side,
-    "one conversation stands still",
-    lambda law: law(limping, *BOTH),
+def cleared(kind: type[History[Any]]) -> ContextSession:
+    """Return a session whose view was cleared."""
+    session = travelling(kind)
+    session.clear()
+    return session
+
+
+for telling, fault in (
+    (Late, "entries one event late"),
+    (Gathering, "turns that never go"),
+    (Flattening, "a count of no tokens"),
+    (Blank, "an empty past"),
+):
+    breaks(
+        histories.the_timeline_shows_what_stood,
+        fault,
+        partial(lambda kind, law: law(cleared(kind)), telling),
+    )
+
+
+class Overflowing(History[Any]):
+    """Refill up to the high mark."""
+
+    def refill(self, **_: Any) -> Any:
+        for turn in reversed(self._session.log()):
+            with suppress(PolycontextError):
+                self._session.recall(turn.resource_id)
+
+
+class Shrinking(History[Any]):
+    """Make room in place of filling it."""
+
+    def refill(self, **_: Any) -> Any:
+        return self._session.compress(0.0)
+
+
+class Endless(History[Any]):
+    """Bring back one turn at a time."""
+
+    def refill(self, **_: Any) -> Any:
+        turns = self._session.window.all_turns()
+        stands = {turn.resource_id for turn in turns}
+        gone = (each for turn in turns for each in turn.sources if each not in stands)
+        return self._session.recall(next(gone))
+
+
+def with_room(kind: type[History[Any]]) -> ContextSession:
+    """Return a session with a summary and room for some of what it stands for."""
+    travels = type("Travelling", (ContextSession,), {"history": Broken(kind)})
+    session: ContextSession = travels(600, counter=FAST)
+    for number in range(12):
+        session.add_user_turn(f"Wall {number} " + "gets one more layer of paint, " * 5)
+    session.compress(0.3)
+    return session
+
+
+for filling, fault in (
+    (Overflowing, "a refill up to the high mark"),
+    (Shrinking, "a refill that compresses"),
+    (Endless, "a refill that never ends"),
+):
+    breaks(
+        histories.refilling_only_raises_fidelities,
+        fault,
+        partial(lambda kind, law: law(with_room(kind)), filling),
+    )
+obeys(
+    histories.refilling_only_raises_fidelities,
+    "a sound refill",
+    lambda law: law(with_room(History)),
 )
-breaks(
-    conversations.parallel_conversations_may_be_bracketed,
-    "a composite is shown respect",
-    lambda law: law(shy, *BOTH),
-)
-breaks(
-    conversations.a_product_of_conversations_moves_one_at_a_time,
-    "both move at once",
-    lambda law: law(together, *BOTH),
-)
-breaks(
-    conversations.a_sum_of_conversations_is_one_of_them,
-    "one side stands still",
-    lambda law: law(left_handed, *BOTH[:3]),
-)
-breaks(
-    conversations.a_conversation_feeds_another,
-    "the other does not listen",
-    lambda law: law(unheard, through, *BOTH[:3]),
-)
-breaks(
-    conversations.the_identity_lens_shows_the_same_conversation,
-    "outputs are reworded",
-    lambda law: law(rewording, *BOTH[:3]),
+
+
+class Forgetful(History[Any]):
+    """Rewind to before the compression."""
+
+    def undo(self, receipt_id: str | None = None, **when: Any) -> Any:
+        last = self.receipts()[-1] if receipt_id is None else self.receipt(receipt_id)
+        return super().rewind(last.revision - 1, **when)
+
+
+class Recalling(History[Any]):
+    """Recall the messages, which leaves out what was dropped, and the order."""
+
+    def undo(self, receipt_id: str | None = None, **when: Any) -> Any:
+        gists = [turn.resource_id for turn in self._session.window.all_turns() if turn.sources]
+        return self._session.recall(gists)
+
+
+class Once(History[Any]):
+    """Take a compression back, and never make it again."""
+
+    def undo(self, receipt_id: str | None = None, **when: Any) -> Any:
+        stands = self.receipts()[-1].stands
+        return super().undo(receipt_id, **when) if stands else None
+
+
+def talkative(kind: type[History[Any]]) -> ContextSession:
+    """Return a session with enough to compress, whose history is of that kind."""
+    talks = type("Talkative", (ContextSession,), {"history": Broken(kind)})
+    session: ContextSession = talks(900, counter=FAST)
+    for number in range(12):
+        session.add_user_turn(f"Which colour does wall {number} of the long hall get?")
+        session.add_assistant_turn("OK.")
+    return session
+
+
+for undoing, fault in (
+    (Forgetful, "an undo that loses what came since"),
+    (Recalling, "an undo that only recalls"),
+    (Once, "an undo that cannot be undone"),
+):
+    breaks(
+        histories.undoing_restores_the_view,
+        fault,
+        partial(lambda kind, law: law(talkative(kind), TALK), undoing),
+    )
+obeys(
+    histories.undoing_restores_the_view,
+    "a sound history",
+    lambda law: law(talkative(History), TALK),
 )
 
 

@@ -19,12 +19,13 @@ from polycontext.pressure import (
     Reach,
     View,
 )
-from polycontext.pressure.laws import plans, projectors, rules, summarisers
+from polycontext.pressure.laws import projectors, rules, summarisers
 from polycontext.pressure.plan import plan_at
 from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Role, Splice, TokenCounter, Turn, count_turn
 from polycontext.window.rules import NO_RULES, RuleLedger
 from tests.laws.counterexamples import breaks, obeys
+from tests.laws.internal import offline_summaries, plans, rule_ledger, views
 from tests.pressure.samples import (
     HEAD,
     Says,
@@ -72,16 +73,14 @@ class Roughly(View):
         return sum(self.fidelities.values()) <= sum(other.fidelities.values()) + 1
 
 
+breaks(views.view_order_is_reflexive, "a strict order", lambda law: law(Strictly({"t1": GIST})))
 breaks(
-    projectors.view_order_is_reflexive, "a strict order", lambda law: law(Strictly({"t1": GIST}))
-)
-breaks(
-    projectors.view_order_is_antisymmetric,
+    views.view_order_is_antisymmetric,
     "an order that tells nothing apart",
     lambda law: law(Anyhow({"t1": GIST}), Anyhow({"t1": DROPPED})),
 )
 breaks(
-    projectors.view_order_is_transitive,
+    views.view_order_is_transitive,
     "an order with a tolerance",
     lambda law: law(*(Roughly({"t1": fidelity}) for fidelity in (VERBATIM, GIST, DROPPED))),
 )
@@ -135,27 +134,27 @@ class Brittle(View):
 
 
 breaks(
-    projectors.meet_is_associative,
+    views.meet_is_associative,
     "a meet that takes the difference",
     lambda law: law(Apart({"t1": VERBATIM}), Apart({"t1": GIST}), Apart({"t1": GIST})),
 )
 breaks(
-    projectors.meet_is_commutative,
+    views.meet_is_commutative,
     "a meet that ignores the other side",
     lambda law: law(Stubborn({"t1": VERBATIM}), Stubborn({"t1": GIST})),
 )
 breaks(
-    projectors.meet_is_idempotent,
+    views.meet_is_idempotent,
     "a meet that is never enough",
     lambda law: law(Eager({"t1": GIST})),
 )
 breaks(
-    projectors.meet_is_the_greatest_lower_bound,
+    views.meet_is_the_greatest_lower_bound,
     "a meet that takes the maximum",
     lambda law: law(Highest({"t1": VERBATIM}), Highest({"t1": GIST}), Highest({"t1": DROPPED})),
 )
 breaks(
-    projectors.meet_is_the_greatest_lower_bound,
+    views.meet_is_the_greatest_lower_bound,
     "a meet that is not the greatest",
     lambda law: law(Eager({"t1": VERBATIM}), Eager({"t1": GIST}), Eager({"t1": GIST})),
 )
@@ -165,27 +164,27 @@ breaks(
 
 
 breaks(
-    projectors.compressing_is_monotone,
+    views.compressing_is_monotone,
     "compressing that punishes the whole",
     lambda law: law(Brittle({"t1": GIST}), Brittle({"t1": VERBATIM}), Brittle({"t1": VERBATIM})),
 )
 breaks(
-    projectors.compressing_is_deflationary,
+    views.compressing_is_deflationary,
     "compressing that raises",
     lambda law: law(Highest({"t1": GIST}), Highest({"t1": VERBATIM})),
 )
 breaks(
-    projectors.compressing_is_idempotent,
+    views.compressing_is_idempotent,
     "compressing that goes on",
     lambda law: law(Eager({"t1": VERBATIM}), Eager({"t1": VERBATIM})),
 )
 breaks(
-    projectors.compress_undoes_expand,
+    views.compress_undoes_expand,
     "compressing what is compressed",
     lambda law: law(Eager({"t1": GIST}), Eager({"t1": GIST})),
 )
 breaks(
-    projectors.expand_and_compress_are_adjoint,
+    views.expand_and_compress_are_adjoint,
     "a connection over the maximum",
     lambda law: law(Highest({"t1": VERBATIM}), Highest({"t1": GIST}), Highest({"t1": VERBATIM})),
 )
@@ -623,7 +622,7 @@ breaks(
     lambda law: law(Says(LONG), talk(4), 40, FAST),
 )
 breaks(
-    summarisers.offline_summaries_keep_to_any_allowance,
+    offline_summaries.offline_summaries_keep_to_any_allowance,
     "an extract of one word, where none is allowed",
     lambda law: law(Says("word"), talk(4), 0, FAST),
 )
@@ -654,12 +653,12 @@ class Moody:
 
 
 breaks(
-    summarisers.offline_summaries_repeat,
+    offline_summaries.offline_summaries_repeat,
     "a summariser with moods",
     lambda law: law(Moody(), talk(4), 40, FAST),
 )
 breaks(
-    summarisers.offline_summaries_say_something,
+    offline_summaries.offline_summaries_say_something,
     "a summariser that falls silent",
     lambda law: law(Says(""), talk(4), 40, FAST),
     lambda law: law(Says(" \n"), talk(4), 40, FAST),
@@ -734,13 +733,34 @@ class Literal(ContextWindow):
         return after.with_facts(rules=self.rules.after(evolve(turn, content=words)))
 
 
+class Touchy(ContextWindow):
+    """Take a rule that is named for one that is taken back."""
+
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> "Touchy":
+        after = super().append(turn, resource_class, pinned=pinned)
+        named = [rule.id for rule in self.rules.standing if rule.text in turn.text]
+        return after.with_facts(rules=after.rules.without(named))
+
+
 breaks(
-    rules.a_quotation_changes_no_rule,
+    rule_ledger.a_mention_changes_no_rule,
+    "a window that drops a rule that is mentioned",
+    lambda law: law(Touchy(1_000).append(user("Never delete a file."))),
+)
+obeys(
+    rule_ledger.a_mention_changes_no_rule,
+    "the window itself",
+    lambda law: law(ContextWindow(1_000).append(user("Never delete a file."))),
+)
+breaks(
+    rule_ledger.a_quotation_changes_no_rule,
     "a window that takes a quotation for an order",
     lambda law: law(Literal(1_000), assistant("Never delete a file.")),
 )
 breaks(
-    rules.only_the_user_changes_the_rules,
+    rule_ledger.only_the_user_changes_the_rules,
     "a window that obeys an answer",
     lambda law: law(Obedient(1_000), assistant("Never delete a file.")),
 )

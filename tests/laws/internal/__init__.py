@@ -1,1 +1,1 @@
-"""The laws about helpers and test doubles that users of the library do not see."""
+"""The laws about parts that users of the library do not replace, and about test doubles."""

@@ -12,7 +12,12 @@ from attrs import define, evolve
 from polycontext.base.law import agree, holds, law
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import ComponentRenderer
-from polycontext.nodes.laws.readers import (
+from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.pressure.gist import summary_marks
+from polycontext.window import Part, PartKind, Role, TokenCounter, ToolCall, Turn, compact
+from polycontext.window.providers import Message, Provider, Rendered, WireFormat
+from tests.laws.internal.projections import Projecting
+from tests.laws.internal.readers import (
     _BY_OTHERS,
     _OWN_WORDS,
     _ROOMY,
@@ -21,11 +26,6 @@ from polycontext.nodes.laws.readers import (
     _strings,
     _words,
 )
-from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.polynomial.laws.projections import Projecting
-from polycontext.pressure.gist import summary_marks
-from polycontext.window import Part, PartKind, Role, TokenCounter, ToolCall, Turn, compact
-from polycontext.window.providers import Message, Provider, Rendered, WireFormat
 
 _MAX_TOKENS = 200
 _ROUNDS = 6

@@ -1,8 +1,6 @@
-"""The laws of the machine and the polynomial beside the table that both of them follow."""
+"""The law of the machine beside the table that it follows."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
 
 from polycontext.base import PolycontextError
 from polycontext.base.law import agree, law
@@ -11,9 +9,6 @@ from polycontext.polynomial import (
     ContextOutput,
     ContextPolicy,
     ContextState,
-    IllegalDirectionError,
-    PolyAgent,
-    Position,
 )
 from polycontext.polynomial.laws.machines import MachineClass, new_window_like
 from polycontext.polynomial.machine.context_machine import context_transition
@@ -84,21 +79,6 @@ def engines_agree(
         )
 
 
-@law(_MACHINE)
-def the_polynomial_moves_as_the_table(
-    polynomial: PolyAgent[Position, ContextInput, ContextOutput],
-    window: ContextWindow,
-    inputs: Inputs,
-) -> None:
-    """The polynomial moves as the table does; the table refuses as illegal what is no direction."""
-    one = TableMachine(new_window_like(window))
-    for context_input in inputs:
-        here = Position(one.context_state, one.window)
-        moved = _outcome(partial(_output_of, polynomial, here), context_input)
-        expected = _outcome(one.advance, context_input)
-        agree(_without_words(moved), _without_words(expected), context_input=context_input)
-
-
 def _outcome(
     advance: Callable[[ContextInput], ContextOutput], context_input: ContextInput
 ) -> object:
@@ -113,17 +93,3 @@ def _outcome(
         output.window,
         did and (did.edit, did.kept, did.gisted, did.dropped, did.tokens_after, did.reached),
     )
-
-
-def _output_of(
-    polynomial: PolyAgent[Position, ContextInput, ContextOutput],
-    position: Position,
-    context_input: ContextInput,
-) -> ContextOutput:
-    return polynomial.invoke(position, context_input)[1]
-
-
-def _without_words(taken: Any) -> object:
-    """Replace an illegal direction by a constant, since the error messages differ."""
-    refused = isinstance(taken[0], type) and issubclass(taken[0], IllegalDirectionError)
-    return "no direction" if refused else taken

@@ -7,7 +7,7 @@ import pytest
 
 from polycontext.linearity import constraint_sentences
 from polycontext.linearity.classification import RuleKind, find_rules
-from polycontext.linearity.classification.constraints import default_rule
+from polycontext.linearity.classification.constraints import states_mostly
 
 STATED = {
     "a rule that is announced": [
@@ -120,7 +120,7 @@ def test_a_constraint_is_found_by_its_form(form: str, content: str) -> None:
 def test_a_preference_is_no_instruction(content: str) -> None:
     """Preferences and facts about the user are not instructions, and never pinned."""
     assert all(rule.kind is RuleKind.PREFERENCE for rule in find_rules(content))
-    assert not default_rule().states_mostly(content)
+    assert not states_mostly(content)
 
 
 @pytest.mark.parametrize("content", NOT_STATED)
@@ -160,12 +160,33 @@ def test_a_quotation_is_not_broken_into_sentences() -> None:
         '{"rule": "always"}',
         "<b>never</b>",
         "ValueError: must be int",
+        "+// Used when the flag is set, never without it",
+        "+- Always use the events of the file system, not polling",
+        "// Don't show output during watch mode",
+        "-  /* only ever called once */",
+        "+# Don't index saved files",
+        "➜  api git:(main) ✗ never deploy",
+        "⨯ release failed, only version 1 is always supported",
+        "api:lint: never used, remove it",
+        "src/auth.ts:29:5 - error: must not be void",
+        'const db = new Database("only.db");',
+        "export function always(never) {",
+        "tests := []only{",
+        "labels:\tonly, never",
     ],
 )
 def test_what_is_pasted_states_nothing(line: str) -> None:
     """Quoted mail, logs, commands, data, markup and errors state nothing, but the next line can."""
     assert constraint_sentences(line) == ()
     assert constraint_sentences(f"{line}\nNever push.") == ("Never push.",)
+
+
+def test_in_a_long_text_only_what_is_clearly_a_rule_is_one() -> None:
+    """A host's command tells much of what there is, and a few things that must be done."""
+    weak = "- Current git status: On branch dev"
+    assert constraint_sentences(weak)
+    many = "\n".join(f"- The file number {number} was read." for number in range(50))
+    assert constraint_sentences(f"{many}\n{weak}\n- Never push.") == ("- Never push.",)
 
 
 def test_what_is_said_again_counts_once() -> None:

@@ -61,9 +61,9 @@ def test_a_long_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A write asks for the rules of a message several times, however long it is."""
     read = list[str]()
 
-    def counted(rule: constraints.ConstraintRule, content: str) -> Iterator[constraints.FoundRule]:
+    def counted(content: str) -> Iterator[constraints.FoundRule]:
         read.append(content)
-        return stated(rule, content)
+        return stated(content)
 
     stated = constraints._stated
     monkeypatch.setattr(constraints, "_stated", counted)

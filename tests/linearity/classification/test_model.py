@@ -1,21 +1,20 @@
-"""The model sums the weights of features: sequences of words, of shapes, and kinds of phrases."""
+"""The model sums the weights of features: words, and sequences of words and of shapes."""
 
 import zlib
 
 import pytest
 
 from polycontext.linearity.classification.model import (
-    FIRST,
-    STATED,
+    LEAST,
     Model,
     Words,
     key_of,
     own_model,
     read_weights,
+    sequences,
 )
-from polycontext.linearity.classification.phrases import own_data, read_table
+from polycontext.linearity.classification.vocabulary import own_data
 
-TABLE = read_table("verb: push\nrule: ^ never {verb}\nnote: i hate")
 WORDS = Words(
     frozenset({"never", "the"}), frozenset({"push", "frag*"}), frozenset({"never", "please"})
 )
@@ -23,7 +22,7 @@ WORDS = Words(
 
 def own(sentence: str) -> set[int]:
     """Return the features of a sentence itself."""
-    return WORDS.features(sentence)[0]
+    return WORDS.features(sentence)
 
 
 def shared(sentence: str, other: str) -> int:
@@ -62,43 +61,27 @@ def test_a_verb_orders_where_a_clause_begins(sentence: str, *, orders: bool) -> 
     assert (WORDS.features(sentence) != without.features(sentence)) is orders
 
 
-@pytest.mark.parametrize(
-    ("weights", "sentence", "states"),
-    [
-        ({"@rule": 5, "@": -4}, "Never push.", True),
-        ({"@rule": 5, "@": -6}, "Never push.", False),
-        ({"@rule": 5, "@": -4}, "Push.", False),
-        ({"@": 1}, "Push.", True),
-        ({"@?rule": -9, "@": 5}, "Never push?", False),
-        ({"@rule": 5, "@note": -2, "@": -4}, "I hate it, never push.", False),
-    ],
-)
-def test_words_and_phrases_weigh_together(
-    weights: dict[str, int], sentence: str, *, states: bool
-) -> None:
-    """A sum above zero states a rule; phrases are left out only if they cannot help."""
-    model = Model(WORDS, {key_of(name): weight for name, weight in weights.items()}, table=TABLE)
-    assert (STATED in model.kinds_of(sentence)) is states
+def test_words_weigh_together() -> None:
+    """Preferences have weights of their own."""
+    model = Model(WORDS, {key_of("@"): -4, key_of("^never"): 5}, {key_of("$it"): 1})
+    assert [model.weigh(said) for said in ("Never push.", "Push.")] == [1, -4]
+    assert [model.prefers(said) for said in ("Never push.", "I hate it.")] == [False, True]
 
 
-def test_preferences_are_told_by_weights_of_their_own_or_by_phrases() -> None:
-    """Either makes a rule a preference."""
-    rules = {key_of("@"): 1}
-    assert "note" in Model(WORDS, rules, table=TABLE).kinds_of("I hate it.")
-    assert "note" not in Model(WORDS, rules, table=TABLE).kinds_of("I loathe it.")
-    assert "note" in Model(WORDS, rules, rules, TABLE).kinds_of("I loathe it.")
+def test_shapes_count_where_they_can_make_up_for_the_words() -> None:
+    """Otherwise they are not looked at, which is faster."""
+    order = {sequences(["never", "V"], 2)[-1]: 9}
+    for words, score in ((LEAST, LEAST + 9), (LEAST - 1, LEAST - 1)):
+        assert Model(WORDS, {**order, key_of("@"): words}).weigh("Never push.") == score
 
 
 def test_what_stands_before_a_sentence_weighs_too() -> None:
-    """Its words count otherwise than those of the sentence, and only behind it."""
-    _, before = WORDS.features("never")
+    """Its words count otherwise than those of the sentence."""
+    before = WORDS.features_before("never")
     assert not before & own("never")
     model = Model(WORDS, dict.fromkeys(before, 1) | {key_of("@"): -2, key_of("@first"): 3})
-    weight = model.weigh("never")
-    assert (weight.own, weight.before) == (-2, len(before))
-    assert not model.kinds_of("Push.")
-    assert STATED in model.kinds_of("Push.", weight.before)
-    assert STATED in model.kinds_of("Push.", model.place(FIRST))
+    assert (model.weigh("never"), model.weigh_before("never")) == (-2, len(before))
+    assert [model.place(name) for name in ("@first", "@heard")] == [3, 0]
 
 
 def test_a_sentence_in_another_language_is_known_by_its_words() -> None:
@@ -106,7 +89,7 @@ def test_a_sentence_in_another_language_is_known_by_its_words() -> None:
     words = Words(frozenset(), frozenset(), frozenset(), frozenset({"und"}))
     foreign = key_of("@foreign")
     said = ("du und ich", "a und b c d e f", "禁止")
-    assert [foreign in words.features(each)[0] for each in said] == [True, False, True]
+    assert [foreign in words.features(each) for each in said] == [True, False, True]
 
 
 def test_weights_are_read_by_their_hashes() -> None:

@@ -48,10 +48,20 @@ def test_text_falls_into_sentences(text: str, expected: list[str]) -> None:
         ("a\n    indented code\n\ttabbed code\nb", ["a", "b"]),
         ("a\n    - nested item", ["a", "- nested item"]),
         ("a\r\n```\r\ncode\r\n```\r\nb", ["a", "b"]),
+        (
+            "a\n# list only the last file\nls -t\n# Only files\nb",
+            ["a", "ls -t", "# Only files", "b"],
+        ),
+        ("a\nfrom os.path import join, sep\nfrom Bonn\nb", ["a", "from Bonn", "b"]),
+        ("a\n=== warnings summary ===\n== 3 passed ==\nb\n===\n", ["a", "b", "==="]),
+        (
+            "a\n+from typing import Never\n+always()\n+ item\n+1 from me",
+            ["a", "+ item", "+1 from me"],
+        ),
     ],
 )
 def test_code_is_no_prose(text: str, expected: list[str]) -> None:
-    """Fenced and indented code is left out, list items however deep are not."""
+    """Code and what tools print is left out; list items, however deep, and headings are not."""
     assert list(sentences(text)) == expected
 
 

@@ -26,7 +26,7 @@ def _registry() -> SessionIdRegistry:
         "recipes", "SECRET-ID-1", "RETAINED-LABEL", turn=1, data={"note": "RETAINED-DATA"}
     )
     registry, _ = registry.read("recipes", "SECRET-ID-2", "FORGOTTEN-LABEL", turn=1)
-    registry = registry.retain("recipe_1", "RETAINED-REASON", turn=2)
+    registry = registry.retain("recipe_1", "RETAINED-REASON")
     registry, _ = registry.generate(
         "plans", "GENERATED-LABEL", turn=2, data={"note": "GENERATED-DATA"}
     )

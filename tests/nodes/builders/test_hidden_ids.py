@@ -75,7 +75,7 @@ def test_the_results_of_steps_show_refs_for_ids() -> None:
 def test_who_sees_labels_alone_reads_names_for_refs() -> None:
     """Reply reads what was done by the names of things; Think goes on reading refs."""
     assert "recipe_1" not in str(build(REPLY.name))
-    assert "Just accomplished: Tomato soup is good; BLOCKED: no Tomato soup" in str(
+    assert "Just accomplished: Tomato soup is good\nBLOCKED: no Tomato soup" in str(
         build(REPLY.name)
     )
     assert "recipe_1 is good" in str(build(THINK.name))

@@ -35,8 +35,6 @@ def kitchen() -> SessionIdRegistry:
     }
     registry, _ = registry.read("recipes", CHICKEN_ID, "Lemon Herb Chicken", turn=4, data=data)
     registry, _ = registry.link("ingredients", LEMON_ID, "Lemon", turn=5)
-    registry = registry.retain(soup, "the user cooks it every week", turn=4)
-    registry = registry.retain(stew, f"compare with {SOUP_ID}", turn=5).demote(
-        stew, "no beans in the house", turn=5
-    )
+    registry = registry.retain(soup, "the user cooks it every week")
+    registry = registry.retain(stew, f"compare with {SOUP_ID}").demote(stew)
     return registry.delete(gone, "the user deleted it", turn=5)

@@ -3,7 +3,6 @@
 import pytest
 
 from polycontext.nodes.entities import (
-    CurationEntry,
     RefRefusedError,
     SessionIdRegistry,
     UnknownRefError,
@@ -47,7 +46,7 @@ def test_how_long_an_entity_is_active_can_be_said(soup: SessionIdRegistry) -> No
 
 def test_a_retained_entity_is_kept_when_it_is_active_no_more(soup: SessionIdRegistry) -> None:
     """While it is active it stands there alone, with its reason; retaining is no reference."""
-    registry = soup.retain("recipe_1", "a favourite", turn=3)
+    registry = soup.retain("recipe_1", "a favourite")
     assert (refs(registry, 3), refs(registry, 4)) == (
         (["recipe_1"], [], []),
         ([], [], ["recipe_1"]),
@@ -57,9 +56,7 @@ def test_a_retained_entity_is_kept_when_it_is_active_no_more(soup: SessionIdRegi
 
 def test_a_demoted_entity_leaves_at_once(soup: SessionIdRegistry) -> None:
     """Demoting an entity referenced in this turn removes it at once, with its retention reason."""
-    registry = soup.retain("recipe_1", "a favourite", turn=1).demote(
-        "recipe_1", "off topic", turn=1
-    )
+    registry = soup.retain("recipe_1", "a favourite").demote("recipe_1")
     assert refs(registry, 1) == ([], [], [])
     assert registry.get("recipe_1").retention_reason is None
 
@@ -69,7 +66,7 @@ def test_a_demoted_entity_comes_back_when_it_is_referenced(
     soup: SessionIdRegistry, report: str
 ) -> None:
     """Any report that references it makes it active again, even in the same turn."""
-    registry = soup.demote("recipe_1", turn=1)
+    registry = soup.demote("recipe_1")
     again = {
         "touch": lambda: registry.touch("recipe_1", turn=1),
         "read": lambda: registry.read("recipes", "a", turn=1)[0],
@@ -81,17 +78,17 @@ def test_a_demoted_entity_comes_back_when_it_is_referenced(
 
 def test_a_demoted_entity_that_is_retained_is_retained_only(soup: SessionIdRegistry) -> None:
     """Retaining is no reference: it brings back into mind, not into the active tier."""
-    registry = soup.demote("recipe_1", turn=1).retain("recipe_1", "for later", turn=1)
+    registry = soup.demote("recipe_1").retain("recipe_1", "for later")
     assert refs(registry, 1) == ([], [], ["recipe_1"])
 
 
 def test_a_generated_entity_never_vanishes_by_age() -> None:
     """It is shown until it is saved or dropped, is never in two tiers, and cannot be demoted."""
     registry, idea = SessionIdRegistry().generate("recipes", "Pie", turn=1)
-    registry = registry.retain(idea, "promised", turn=1)
+    registry = registry.retain(idea, "promised")
     assert refs(registry, 10**6) == ([], [idea], [])
     with pytest.raises(RefRefusedError, match=r"so it stays in sight. Save or drop it"):
-        registry.demote(idea, turn=2)
+        registry.demote(idea)
     saved, ref = registry.save(idea, "a", turn=2)
     assert refs(saved, 2) == ([ref], [], [])
     assert refs(registry.drop(idea, turn=2), 2) == ([], [], [])
@@ -109,23 +106,8 @@ def test_clearing_spares_what_is_not_saved_unless_told(soup: SessionIdRegistry) 
     ]
 
 
-def test_every_decision_is_logged_once(soup: SessionIdRegistry) -> None:
-    """The log holds turn, action, ref and reason in order; reports of Act are not in it."""
-    registry, idea = soup.generate("recipes", "Pie", turn=1)
-    registry, ref = registry.save(idea, "b", turn=1)
-    registry = registry.retain(idea, "good", turn=2).demote(ref, "bad", turn=3).touch(ref, turn=3)
-    registry = registry.drop("recipe_1", turn=4).delete(ref, turn=4).clear_all("done", turn=5)
-    assert [(entry.turn, entry.action, entry.ref, entry.reason) for entry in registry.log] == [
-        (2, "retain", ref, "good"),
-        (3, "demote", ref, "bad"),
-        (4, "drop", "recipe_1", "dropped"),
-        (5, "clear", None, "done"),
-    ]
-    assert isinstance(registry.log[0], CurationEntry)
-
-
 def test_what_is_remembered_of_the_removed_is_bounded(soup: SessionIdRegistry) -> None:
-    """The registry keeps the newest 500 tombstones and decisions, and never reuses a ref."""
+    """The registry keeps the newest 500 tombstones, and never reuses a ref."""
     registry, idea = soup.generate("ideas", "Pie", turn=1)
     registry, saved = registry.save(idea, "c0ffee00-1", turn=1)
     registry = registry.drop(saved, turn=1)
@@ -133,7 +115,6 @@ def test_what_is_remembered_of_the_removed_is_bounded(soup: SessionIdRegistry) -
         registry, ref = registry.read("recipes", f"id-{turn:08}", turn=turn)
         registry = registry.drop(ref, turn=turn)
     assert [stone.turn_removed for stone in registry.tombstones] == list(range(12, 512))
-    assert [entry.turn for entry in registry.log] == list(range(12, 512))
     assert (
         registry.hide_ids("id-00000012, id-00000011, c0ffee00-1")
         == "recipe_12, id-00000011, c0ffee00-1"

@@ -7,7 +7,7 @@ import pytest
 from polycontext.base.json_data import thaw
 from polycontext.nodes.entities import (
     EntityMode,
-    EntityStatus,
+    EntityVerb,
     SessionIdRegistry,
     format_entity_context,
     get_entity_context,
@@ -38,9 +38,7 @@ def test_no_mode_shows_an_id(mode: EntityMode) -> None:
         turn=NOW,
         data={UUID: [f"/recipes/{UUID}/edit"], "was": IDS[3]},
     )
-    registry = registry.retain("recipe_5", f"see {UUID}", turn=NOW).drop(
-        "recipe_4", f"for {UUID}", turn=NOW
-    )
+    registry = registry.retain("recipe_5", f"see {UUID}").drop("recipe_4", f"for {UUID}", turn=NOW)
     text = format_entity_context(get_entity_context(registry, NOW), mode)
     assert not [id_ for id_ in (*IDS, UUID) if id_ in text]
 
@@ -113,8 +111,8 @@ def test_ids_that_share_their_start_are_hidden_in_one_pass(unit: str) -> None:
     """The cost grows with the text, whatever the lengths of ids that begin like it."""
 
     def known(number: int) -> SessionIdRegistry:
-        ids = [(f"aaaaaaaa{unit * count}!", "x", None) for count in range(number)]
-        registry = SessionIdRegistry().report(EntityStatus.READ, "pages", ids, turn=1)
+        ids = [(f"aaaaaaaa{unit * count}!", "x", None, "") for count in range(number)]
+        registry = SessionIdRegistry().report(EntityVerb.READ, "pages", ids, turn=1)
         assert registry.hide_ids(f"aaaaaaaa{unit}!") == "page_2"
         return registry
 

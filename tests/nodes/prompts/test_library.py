@@ -26,7 +26,9 @@ def test_the_package_ships_four_agents() -> None:
         "{persona}" in text and "{constraints}" in text
         for text in SHIPPED.system_templates.values()
     )
-    assert set(SHIPPED.section_templates) == {"constraints", "conversation", "task"}
+    sections = {"constraints", "conversation", "task", "node", "step", "refusal", "schema"}
+    nodes = {f"node_{name}" for name in ("understand", "think", "act", "reply", "summarize")}
+    assert set(SHIPPED.section_templates) == sections | nodes
 
 
 def test_a_folder_takes_the_place_of_what_it_has(tmp_path: Path) -> None:

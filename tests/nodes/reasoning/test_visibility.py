@@ -25,6 +25,7 @@ NODES: tuple[ReasoningNode, ...] = ("understand", "think", "act", "reply")
 OWN = re.compile(
     r"### (Your decisions so far|Earlier reasoning|Conversation flow"
     r"|(Turn before|Last turn|This turn) \(turn \d+\))"
+    r"|(Turn before|Last turn|Just accomplished): .*"
     r"|(Decided|Curation|BLOCKED|Phase|User expressed|  Outcome|  Note|  Entities): .*"
     r"|> .*|- .*|\(nothing happened yet\)|"
 )

@@ -1,163 +1,260 @@
-"""The operad of windows: arities, composition, and the laws of merging."""
+"""Machines side by side, and workers in child sessions."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from statemachine import State
 
-from polycontext.base import InvalidOptionError, UnknownNameError
-from polycontext.linearity import ResourceClass
-from polycontext.polynomial import CONTEXT_OPERAD, Operad, Operation
-from polycontext.testing import FAST, Move, conversations, filled
-from polycontext.window import ContextWindow, Turn
-from tests.polynomial.conversations import WORDS, chat, words
+from polycontext import ContextMachine, ContextSession
+from polycontext.agents import Agent, AgentMachine, ModelRequest
+from polycontext.base import InvalidOptionError
+from polycontext.polynomial import CONTEXT_OPERAD, Delegation, IllegalDirectionError
+from polycontext.polynomial.machine import once
+from polycontext.testing import FAST
+from tests.polynomial.algebra.test_poly_agent import Approval, Safe
 
-APPEND = CONTEXT_OPERAD.operation("append", Turn("user", "hello"))
-REPLY = CONTEXT_OPERAD.operation("append", Turn("assistant", "hi"))
-COMPRESS = CONTEXT_OPERAD.operation("compress", 0.0)
-MERGE = CONTEXT_OPERAD.operation("merge")
-EMPTY = CONTEXT_OPERAD.operation("empty", 1000)
-ID = CONTEXT_OPERAD.identity()
+TASKS = {"hotel": "Find a hotel.", "train": "Find a train."}
 
 
-def window_of(*turns: Turn) -> ContextWindow:
-    """Return a window with these turns."""
-    window = ContextWindow(1000, counter=WORDS)
-    for turn in turns:
-        window = window.append(turn)
-    return window
+class Waiting(ContextMachine):
+    """A machine with a state of its own."""
+
+    pause = State("PAUSED", value="PAUSED")
+    hold = ContextMachine.accumulating.to(pause)
+    go = pause.to(ContextMachine.accumulating)
 
 
-ONE, TWO, THREE = window_of(*chat(3)), window_of(*chat(2, 5)), window_of(Turn("user", "last"))
+class Holding(ContextMachine):
+    """Another one."""
+
+    held = State("HELD", value="HELD")
+    keep = ContextMachine.accumulating.to(held)
 
 
-def shown(window: ContextWindow) -> list[tuple[str, str | None, ResourceClass]]:
-    """Return what a window says, with classes, whatever its ids."""
-    return [(turn.role, turn.content, window.class_of(turn)) for turn in window.all_turns()]
+def test_an_agent_stands_beside_an_approval(tmp_path: Path) -> None:
+    """Both must accept an event; the session can be opened again, in either order."""
+    machine, place = CONTEXT_OPERAD.beside(Safe, AgentMachine), tmp_path / "sessions.db"
+    with ContextSession.open(place, "s", max_tokens=8000, machine=machine) as session:
+        session.add_user_turn("Pay.")
+        session.send("ask")
+        with pytest.raises(IllegalDirectionError):
+            session.add_assistant_turn("Paid.")
+        assert session.regions == {"approval": "WAITING", "node": "UNDERSTANDING"}
+    again = CONTEXT_OPERAD.beside(AgentMachine, Safe)
+    with ContextSession.open(place, "s", machine=again) as session:
+        session.send("approve")
+        assert session.regions["approval"] == "FREE"
 
 
-def test_the_operations_and_their_arities() -> None:
-    """empty/0, append/1, compress/1, merge/2, and what is made has the arity that is announced."""
-    assert CONTEXT_OPERAD.arities == {"empty": 0, "append": 1, "compress": 1, "merge": 2}
-    assert [(op.name, op.arity) for op in (EMPTY, APPEND, COMPRESS, MERGE)] == list(
-        CONTEXT_OPERAD.arities.items()
-    )
-    assert (ID.name, ID.arity) == ("id", 1)
-    assert Operad({"forget": lambda: ID}, {"forget": 1}).arities == {"forget": 1}
+def test_a_machine_with_states_of_its_own_stands_anywhere() -> None:
+    """The context's states are those of the one machine that adds to them."""
+    for machines in ((Waiting, Safe), (Safe, Waiting)):
+        machine = CONTEXT_OPERAD.beside(*machines)
+        session = ContextSession(8000, machine=machine)
+        session.add_user_turn("Wait.")
+        session.send("hold")
+        assert (session.state, session.regions) == ("PAUSED", {"approval": "FREE"})
 
 
-def test_operations_do_what_they_are_called() -> None:
-    """`empty`, `append`, `compress` and `merge` do what their names say."""
-    assert (len(EMPTY()), EMPTY().max_tokens) == (0, 1000)
-    assert APPEND(ONE).extract() == ONE.append(Turn("user", "hello")).extract()
-    long = window_of(*chat(20))
-    assert COMPRESS(long).tokens < long.tokens
-    assert shown(MERGE(ONE, TWO)) == shown(ONE) + shown(TWO)
+class Clashing(ContextMachine):
+    """A machine with another region of that name."""
+
+    regions: ClassVar = {"approval": type("Other", (Approval,), {})}
 
 
-@pytest.mark.parametrize("operation", [EMPTY, APPEND, COMPRESS, MERGE, ID], ids=lambda op: op.name)
-def test_wrong_numbers_of_places_are_refused(operation: Operation) -> None:
-    """Calling or composing with another number than the arity is refused, naming both."""
-    with pytest.raises(InvalidOptionError) as caught:
-        operation(*[ONE] * (operation.arity + 1))
-    assert (caught.value.value, caught.value.legal) == (
-        operation.arity + 1,
-        f"exactly {operation.arity}",
-    )
-    with pytest.raises(
-        InvalidOptionError, match=f"= {operation.arity + 1}. Use exactly {operation.arity}"
-    ):
-        operation.compose(*[ID] * (operation.arity + 1))
+@pytest.mark.parametrize(
+    "machines", [(Safe, Clashing), (Waiting, Holding), (Safe, Waiting, Holding)]
+)
+def test_machines_that_do_not_fit_are_refused(machines: Any) -> None:
+    """Two regions of one name, or two machines that add to the context's own states."""
+    with pytest.raises(InvalidOptionError):
+        CONTEXT_OPERAD.beside(*machines)
 
 
-def test_unknown_operations_are_refused() -> None:
-    """The error names the legal ones."""
-    with pytest.raises(UnknownNameError, match=r"'split'. Use empty, append, compress, merge"):
-        CONTEXT_OPERAD.operation("split")
+class Careful(ContextMachine):
+    """A machine that refuses secrets."""
+
+    @once
+    def in_order(self, step: Any) -> None:
+        """Refuse a secret."""
+        if "secret" in getattr(step.input.payload, "text", ""):
+            raise PermissionError
+        super().in_order(step)
 
 
-def test_arities_add_up_under_composition() -> None:
-    """Composing puts results into places: the arity is the sum of the inner ones."""
-    assert MERGE.compose(MERGE, APPEND).arity == 3
-    assert MERGE.compose(EMPTY, ID).arity == 1
-    assert EMPTY.compose().arity == 0
-    assert MERGE.compose(MERGE, MERGE).compose(EMPTY, APPEND, MERGE, EMPTY).arity == 3
+class Brief(ContextMachine):
+    """A machine that refuses long messages, with examples of its own."""
+
+    wordless = frozenset({"length"})
+    examples: ClassVar = {"check": ([1],)}
+
+    @once
+    def in_order(self, step: Any) -> None:
+        """Refuse a long message."""
+        if len(getattr(step.input.payload, "text", "")) > 20:
+            raise ValueError("too long")
+        super().in_order(step)
 
 
-def test_composition_applies_the_inner_operations_first() -> None:
-    """Each inner operation takes its share of the windows, in order."""
-    composed = MERGE.compose(APPEND, REPLY)
-    assert composed(ONE, TWO) == MERGE(APPEND(ONE), REPLY(TWO))
-    assert MERGE.compose(MERGE, REPLY)(ONE, TWO, THREE) == MERGE(MERGE(ONE, TWO), REPLY(THREE))
+def test_checks_of_both_machines_are_made() -> None:
+    """Overridden methods call each other; what the classes declare is joined."""
+    machine = CONTEXT_OPERAD.beside(Careful, Brief, AgentMachine)
+    session = ContextSession(8000, machine=machine)
+    with pytest.raises(PermissionError):
+        session.add_user_turn("a secret")
+    with pytest.raises(ValueError, match="too long"):
+        session.add_user_turn("a" * 30)
+    session.add_user_turn("hello")
+    assert machine.wordless == Brief.wordless | AgentMachine.wordless
+    assert machine.examples == {**Brief.examples, **AgentMachine.examples}
 
 
-@pytest.mark.parametrize("operation", [EMPTY, APPEND, COMPRESS, MERGE], ids=lambda op: op.name)
-def test_identity_law(operation: Operation) -> None:
-    """Composing with identities on either side changes nothing."""
-    windows = [ONE, TWO][: operation.arity]
-    assert ID.compose(operation)(*windows) == operation(*windows)
-    assert operation.compose(*[ID] * operation.arity)(*windows) == operation(*windows)
+# --- workers ------------------------------------------------------------------------------
 
 
-def test_associativity_of_composition() -> None:
-    """Composing inside first or outside first is the same operation."""
-    left = MERGE.compose(APPEND, MERGE).compose(COMPRESS, REPLY, ID)
-    right = MERGE.compose(APPEND.compose(COMPRESS), MERGE.compose(REPLY, ID))
-    assert left.arity == right.arity == 3
-    assert left(ONE, TWO, THREE) == right(ONE, TWO, THREE)
+def saying(text: str) -> Any:
+    """Return a worker that says a text, after what it was told last."""
+    return lambda session: session.add_assistant_turn(f"{text} ({session.log()[-1].text[:13]})")
 
 
-@given(conversations(max_atoms=6))
-def test_the_empty_window_is_the_unit_of_merging(moves: list[Move]) -> None:
-    """Merging with the empty window of the same kind, on either side, is the identity."""
-    window, empty = filled(moves), ContextWindow(1000, counter=FAST)
-    assert MERGE(window, empty) == window
-    assert shown(MERGE(empty, window)) == shown(window)
+def texts(session: ContextSession) -> list[str]:
+    """Return what is said in a session, a line each."""
+    return [turn.text.replace("\n", " ") for turn in session.log()]
 
 
-@given(st.lists(conversations(max_atoms=4), min_size=3, max_size=3))
-def test_merging_is_associative(three: list[list[Move]]) -> None:
-    """(a · b) · c equals a · (b · c), classes included, unless an inner window has open calls."""
-    a, b, c = (closed(filled(moves)) for moves in three)
-    assert (
-        shown(MERGE(MERGE(a, b), c))
-        == shown(MERGE(a, MERGE(b, c)))
-        == [*shown(a), *shown(b), *shown(c)]
-    )
+def asked(**options: Any) -> ContextSession:
+    """Return a session with a question."""
+    session = ContextSession(8000, counter=FAST, session_id="trip", **options)
+    session.add_user_turn("Plan a trip.")
+    return session
 
 
-def closed(window: ContextWindow) -> ContextWindow:
-    """Answer all open calls."""
-    for call in window.open_calls:
-        window = window.append(Turn("tool", "done", tool_call_id=call))
-    return window
+def test_tasks_are_done_in_children_and_handed_back() -> None:
+    """Each worker is told its task alone; the results are attached in the order of the tasks."""
+    session = asked()
+    plan = CONTEXT_OPERAD.delegate(TASKS, saying("Booked"), max_tokens=500)
+    rooms: list[int] = []
+
+    def train(child: ContextSession) -> None:
+        rooms.append(child.window.max_tokens)
+        saying("NJ 457")(child)
+
+    plan(saying("Hotel Nine"), train)(session)
+    assert texts(session)[1:3] == [
+        "### Text ```text Hotel Nine (Find a hotel.) ```",
+        "### Text ```text NJ 457 (Find a train.) ```",
+    ]
+    assert texts(session)[3].startswith("Booked")
+    children = [session.explain(turn.resource_id).handed_back for turn in session.log()[1:3]]
+    assert [child and child.session_id for child in children] == ["trip-t1-hotel", "trip-t1-train"]
+    assert rooms == [500]
 
 
-def test_merging_keeps_classes_and_makes_ids_unique() -> None:
-    """Merging keeps a promoted turn PRESERVED, renames clashing ids, and leaves a usable window."""
-    second = TWO.promote("t2", ResourceClass.PRESERVED)
-    merged = MERGE(ONE, second)
-    assert [merged.class_of(turn) for turn in merged.all_turns()][-1] is ResourceClass.PRESERVED
-    assert len({turn.resource_id for turn in merged.all_turns()}) == 5
-    for turn in chat(6):
-        merged = merged.append(turn)
-    assert len(merged) == 11
+def test_the_next_question_has_children_of_its_own() -> None:
+    """A plan that is used again for the next message works anew; for the same one it does not."""
+    session = asked()
+    plan = CONTEXT_OPERAD.delegate(TASKS, saying("Booked"))(saying("A"), saying("B"))
+    plan(session)
+    plan(session)
+    assert len(session.log()) == 4
+    session.add_user_turn("And back?")
+    plan(session)
+    assert len(session.log()) == 8
 
 
-def test_a_merge_keeps_the_first_windows_budget() -> None:
-    """Budget, counter and classifier are the first one's, even where it is empty."""
-    small = ContextWindow(50, counter=WORDS)
-    assert MERGE(small, ONE).max_tokens == 50
-    assert MERGE(ONE, ContextWindow(50, counter=WORDS)).max_tokens == 1000
-    other = ContextWindow(500, counter=FAST)
-    assert MERGE(other, ONE).tokens == sum(
-        other.append(Turn(turn.role, turn.content)).tokens for turn in ONE.all_turns()
-    )
-    assert MERGE(small, ONE).all_turns() == ONE.all_turns()
+def test_a_plan_goes_on_in_another_process(tmp_path: Path) -> None:
+    """What was stored before the crash is not done again."""
+    calls: list[str] = []
+
+    def hotel(session: ContextSession) -> None:
+        calls.append(session.session_id)
+        session.add_assistant_turn("Hotel Nine")
+
+    def crashing(_: ContextSession) -> None:
+        raise KeyboardInterrupt
+
+    plan = CONTEXT_OPERAD.delegate(TASKS, saying("Booked"))
+    with ContextSession.open(tmp_path / "s.db", "trip", max_tokens=8000) as session:
+        session.add_user_turn("Plan a trip.")
+        with pytest.raises(KeyboardInterrupt):
+            plan(hotel, crashing)(session)
+        assert len(session.log()) == 1
+    with ContextSession.open(tmp_path / "s.db", "trip") as session:
+        plan(hotel, saying("NJ 457"))(session)
+        assert [turn.split()[0] for turn in texts(session)] == ["Plan", "###", "###", "Booked"]
+    assert calls == ["trip-t1-hotel"]
 
 
-def test_a_compressed_window_can_be_merged() -> None:
-    """Gists are merged like other turns, and what follows gets ids of its own."""
-    merged = MERGE(window_of(Turn("user", "task")), COMPRESS(window_of(*chat(20))))
-    for number in range(30):
-        merged = merged.append(Turn("user", words(3, f"m{number}_")))
-    assert len({turn.resource_id for turn in merged.all_turns()}) == len(merged)
+def test_async_workers_work_at_the_same_time() -> None:
+    """`arun` awaits async workers concurrently, also those of a plan in a plan."""
+    meeting = asyncio.Barrier(3)
+
+    def meets(text: str) -> Any:
+        async def work(session: ContextSession) -> None:
+            await asyncio.wait_for(meeting.wait(), 60)
+            await session.aadd_assistant_turn(text)
+
+        return work
+
+    plan = CONTEXT_OPERAD.delegate(TASKS, saying("Booked"))
+    trip = plan.compose(plan, CONTEXT_OPERAD.identity)(*map(meets, "ABC"))
+    session = asked()
+    assert isinstance(trip, Delegation)
+    asyncio.run(trip.arun(session))
+    assert "C" in texts(session)[2]
+    assert texts(session)[-1].startswith("Booked")
+
+
+def test_no_worker_goes_on_after_another_failed() -> None:
+    """The others are cancelled before their sessions are closed, and the error is raised."""
+    said: list[str] = []
+
+    async def slow(session: ContextSession) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            said.append(session.session_id)
+
+    async def failing(session: ContextSession) -> None:
+        await asyncio.sleep(0)
+        raise ConnectionError
+
+    async def failed() -> list[str]:
+        trip = CONTEXT_OPERAD.delegate(TASKS, saying("Booked"))(slow, failing)
+        assert isinstance(trip, Delegation)
+        with pytest.raises(ConnectionError):
+            await asyncio.wait_for(trip.arun(asked()), 60)
+        return [*said]
+
+    assert asyncio.run(failed()) == ["trip-t1-hotel"]
+
+
+def test_a_worker_without_an_answer_is_refused() -> None:
+    """The error names the task; what the others did stays done."""
+    session = asked()
+    plan = CONTEXT_OPERAD.delegate(TASKS, saying("Booked"))
+    with pytest.raises(InvalidOptionError, match="worker train"):
+        plan(saying("A"), lambda child: None)(session)
+    assert len(session.log()) == 1
+
+
+def test_agents_are_workers() -> None:
+    """An agent works on a task in a child, on the machine that its parent has."""
+
+    class Model:
+        def complete(self, request: ModelRequest) -> str:
+            answers = {
+                "understand": '{"intent": "ask", "confidence": 1}',
+                "think": '{"decision": "clarify", "goal": "Answer.", "questions": ["Which?"]}',
+            }
+            return answers.get(request.node, "Hotel Nine.")
+
+    def work(session: ContextSession) -> None:
+        Agent(session, Model()).run()
+
+    session = asked(machine=CONTEXT_OPERAD.beside(AgentMachine, Safe))
+    CONTEXT_OPERAD.delegate(TASKS, work)(work, work)(session)
+    assert texts(session)[1:] == [*["### Text ```text Hotel Nine. ```"] * 2, "Hotel Nine."]
+    assert session.regions == {"approval": "FREE", "node": "READY"}

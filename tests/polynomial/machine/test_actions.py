@@ -31,9 +31,11 @@ def test_every_transition_names_what_must_hold_and_what_is_done() -> None:
         ("in_order", "keeps_floors", "apply_compression"): 3,
         ("in_order", "clear_view"): 3,
         ("in_order", "leaves_room", "bring_back"): 8,
+        ("in_order", "stays_low", "bring_back"): 8,
         ("in_order", "fits", "raise_class"): 12,
         ("in_order", "fits", "change_budget"): 16,
         ("in_order", "restore_view"): 32,
+        ("in_order", "fits_again", "keeps_classes", "restore_view"): 12,
     }
 
 

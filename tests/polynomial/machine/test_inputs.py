@@ -44,9 +44,11 @@ def test_every_direction_has_a_maker() -> None:
         ContextInput.compress(),
         ContextInput.clear(),
         ContextInput.recall(Edit()),
+        ContextInput.refill(Edit()),
         ContextInput.promote("t1", ResourceClass.PRESERVED, "it matters"),
         ContextInput.resize(1000),
         ContextInput.rewind(ContextWindow(1000)),
+        ContextInput.undo(ContextWindow(1000)),
         ContextInput.forget(ContextWindow(1000)),
     ]
     assert [each.kind for each in made] == list(InputKind)

@@ -345,3 +345,24 @@ def test_a_listener_with_a_machine_of_its_own_does_not_break_the_engine(
     assert [record.message for record in caplog.records] == [
         "an action of the machine failed; the input stays accepted"
     ]
+
+
+class Calm:
+    """Let nothing press."""
+
+    def is_pressured(self, step: object) -> bool:
+        """Return that it does not."""
+        return step is None
+
+
+@pytest.mark.parametrize("listeners", [(), (Calm(),)])
+def test_a_listener_guards_too(listeners: tuple[Calm, ...]) -> None:
+    """Also one that is added after the guards of the machine alone have been asked."""
+    machine = machine_of(max_tokens=100)
+    machine.user_turn("hello")
+    machine.assistant_turn("hi")
+    machine.add_listener(*listeners)
+    machine.user_turn("go on")
+    machine.assistant_turn(words(80))
+    expected = ContextState.ACCUMULATING if listeners else ContextState.PRESSURED
+    assert machine.context_state is expected

@@ -33,9 +33,11 @@ INPUTS = [
     "compress",
     "clear",
     "recall",
+    "refill",
     "promote",
     "resize",
     "rewind",
+    "undo",
     "forget",
 ]
 
@@ -43,10 +45,10 @@ INPUTS = [
 # presses nothing.
 EXPECTED = {
     #              user_turn     assistant_turn  tool_turn     system        compress    clear
-    # recall        promote, resize, rewind, forget
-    EMPTY: [ACCUMULATING, "-", "-", ACCUMULATING, "-", "-", "-", "-", EMPTY, EMPTY, EMPTY],
-    ACCUMULATING: [*[ACCUMULATING] * 4, COMPRESSED, EMPTY, *[ACCUMULATING] * 4, ACCUMULATING],
-    PRESSURED: ["-", "-", "-", "-", COMPRESSED, EMPTY, "-", *[PRESSURED] * 4],
+    # recall        refill, promote, resize, rewind, undo, forget
+    EMPTY: [ACCUMULATING, "-", "-", ACCUMULATING, *["-"] * 5, EMPTY, EMPTY, "-", EMPTY],
+    ACCUMULATING: [*[ACCUMULATING] * 4, COMPRESSED, EMPTY, *[ACCUMULATING] * 7],
+    PRESSURED: ["-", "-", "-", "-", COMPRESSED, EMPTY, "-", "-", *[PRESSURED] * 5],
     COMPRESSED: [
         COMPRESSED,
         COMPRESSED,
@@ -54,7 +56,7 @@ EXPECTED = {
         COMPRESSED,
         COMPRESSED,
         EMPTY,
-        *[COMPRESSED] * 5,
+        *[COMPRESSED] * 7,
     ],
 }
 CELLS = [
@@ -62,10 +64,12 @@ CELLS = [
     for state, row in EXPECTED.items()
     for kind, target in zip(INPUTS, row, strict=True)
 ]
+BACK = ("recall", "refill")
 SETTLING = ("resize", "rewind", "forget")
-LEGAL = [cell for cell in CELLS if cell[2] != "-" and cell[1] not in SETTLING]
-SETTLED = [cell for cell in CELLS if cell[1] in SETTLING]
-ILLEGAL = [(state, kind) for state, kind, target in CELLS if target == "-"]
+LEGAL = [cell for cell in CELLS if cell[2] != "-" and cell[1] not in (*SETTLING, "undo")]
+SETTLED = [cell for cell in CELLS if cell[2] != "-" and cell[1] in (*SETTLING, "undo")]
+# An undo finds no compression before the machine is asked (`test_undo.py`).
+ILLEGAL = [(state, kind) for state, kind, target in CELLS if target == "-" and kind != "undo"]
 CALL = (ToolCall("c1", "search"),)
 
 engines = pytest.mark.parametrize("engine", ["machine", "table"])
@@ -85,15 +89,15 @@ def session_in(state: str, engine: Engine, kind: str = "") -> ContextSession:
     session.add_user_turn("book a flight")
     if state == PRESSURED or kind == "promote":
         session.add_assistant_turn(words(70 if state == PRESSURED else 2))
-    if kind == "recall" and state != PRESSURED:
-        session.add_assistant_turn(words(46, "gone"))
+    if kind in BACK and state != PRESSURED:
+        session.add_assistant_turn(words(46 if kind == "recall" else 16, "gone"))
         session.add_user_turn("and now")
         session.compress(0.0)
         if state == ACCUMULATING:
             session.add_assistant_turn("yes")
     if kind == "tool_turn" and state != PRESSURED:
         session.add_assistant_turn(tool_calls=CALL)
-    if state == COMPRESSED and kind != "recall":
+    if state == COMPRESSED and kind not in BACK:
         session.compress(0.5)
     assert session.state == state
     return session
@@ -110,6 +114,8 @@ def send(session: ContextSession, kind: str) -> None:
             session.clear()
         case "recall":
             session.recall([turn.resource_id for turn in session.log() if "gone" in turn.text])
+        case "refill":
+            session.history.refill()
         case "promote":
             session.promote(
                 session.log()[-1].resource_id if session.log() else "t1", ResourceClass.PRESERVED
@@ -209,7 +215,8 @@ def test_the_table_is_the_whole_declaration() -> None:
     for rows in ContextMachine.table.cells.values():
         for kind, cell in rows.items():
             assert list(cell[-1].cond) == []
-            first = "is_empty" if kind in (*SETTLING, "recall", "promote") else "is_pressured"
+            settles = kind in (*SETTLING, *BACK, "undo", "promote")
+            first = "is_empty" if settles else "is_pressured"
             assert [*map(str, cell[0].cond)] == ([first] if len(cell) > 1 else [])
 
 

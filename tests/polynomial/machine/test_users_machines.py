@@ -3,10 +3,14 @@
 Send an event, list the legal inputs, add a state, test a position.
 """
 
+from datetime import timedelta
+from enum import Enum
 from typing import Any
 
 import pytest
 from statemachine import State
+from statemachine.exceptions import TransitionNotAllowed
+from statemachine.states import States
 
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import (
@@ -15,7 +19,9 @@ from polycontext.polynomial import (
     ContextSession,
     ContextState,
     IllegalDirectionError,
+    SessionWriteError,
 )
+from polycontext.polynomial.machine import after
 from polycontext.window import ContextWindow
 from tests.polynomial.conversations import WORDS, session_of
 
@@ -26,6 +32,43 @@ class Waiting(ContextMachine):
     approval = State("APPROVAL", value="APPROVAL")
     hold = ContextMachine.accumulating.to(approval)
     approve = approval.to(ContextMachine.accumulating)
+
+
+class Review(Enum):
+    """States of a document."""
+
+    DRAFT = "DRAFT"
+    READY = "READY"
+
+
+class Reviewed(ContextMachine):
+    """Review a draft for a minute."""
+
+    review = States.from_enum(Review, initial=Review.DRAFT)
+    begin = ContextMachine.accumulating.to(review.DRAFT)
+    agree = review.DRAFT.to(review.READY)
+    late = review.DRAFT.to(ContextMachine.accumulating, cond=after(timedelta(minutes=1)))
+
+
+def test_states_are_added_from_an_enum_and_a_delay_is_a_timedelta() -> None:
+    """The inherited machine keeps its first state."""
+    session = session_of(machine=Reviewed)
+    session.add_user_turn("Hello")
+    assert session.send("begin").state == "DRAFT"
+    assert session.send("agree").state == Review.READY.value
+    assert after(timedelta(minutes=1)).__name__ == "after_60_seconds"
+
+
+def test_a_state_is_changed_by_events_alone() -> None:
+    """Assigning one is refused, and an illegal event is what python-statemachine calls it."""
+    session = session_of()
+    for name in ("current_state", "current_state_value"):
+        with pytest.raises(SessionWriteError, match=r"Use session\.send with an event"):
+            setattr(session.machine, name, ContextState.COMPRESSED)
+    with pytest.raises(TransitionNotAllowed) as raised:
+        ContextSession(max_tokens=100).send("assistant_turn", "Hi")
+    told: tuple[object, object] = (raised.value.event, raised.value.configuration)
+    assert told == ("assistant_turn", ("EMPTY",))
 
 
 def refusal_of(machine: ContextMachine, event: str) -> BaseException | None:

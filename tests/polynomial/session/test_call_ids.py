@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from polycontext.adapters import Bridge
 from polycontext.adapters.wire_dialect import WireDialect
 from polycontext.polynomial import ContextSession, project
-from polycontext.testing.strict import findings
 from polycontext.window import InvalidMessagesError, OrderError, ToolCall, Turn
 from polycontext.window.call_ids import REUSED
 from polycontext.window.providers import Provider
+from tests.vendors import findings
 
 Ids = Sequence[Sequence[str]]
 IDS = [

@@ -20,9 +20,9 @@ from polycontext.polynomial.session.search import HandedBack
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure import ConflictError
 from polycontext.testing import FAST
-from polycontext.testing.strict import StrictChat
 from polycontext.window import OrderError, ToolCall
 from tests.polynomial.conversations import WORDS, text_of
+from tests.vendors import StrictChat
 
 DEMAND = "From now on, never suggest a flight."
 

@@ -144,11 +144,11 @@ def test_there_is_room_for_what_a_provider_wants_said_between_turns(
     session.add_system("You are an agent.")
     session.add_user_turn("Sort the shelves.")
     for number, (role, words) in enumerate(said):
-        before = session.log
+        before = session.log()
         try:
             session.add(Turn(role, f"{number}: " + "word " * words))
         except ContextOverflowError:
-            assert session.log == before
+            assert session.log() == before
         window, projector = session.window, session.policy.projector
         least = projector.floor(window) + besides_floor(window, projector)
         try:

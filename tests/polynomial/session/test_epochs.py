@@ -12,10 +12,10 @@ from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextState
 from polycontext.testing import FAST
-from polycontext.testing.strict import check_request
 from polycontext.window import Part, ToolCall, Turn
 from tests.house import gated, sizes
 from tests.polynomial.conversations import text_of
+from tests.vendors import check_request
 
 WORDS = "Step {0} changed src/module.py, and test {1} failed with code 7. " * 4
 

@@ -205,6 +205,7 @@ def test_an_erasure_that_changes_more_than_words_is_refused(
     store.close()
 
 
+@pytest.mark.gate
 def test_forgetting_a_turn_reads_few_of_the_turns_behind_a_summary(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

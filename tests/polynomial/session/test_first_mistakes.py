@@ -13,6 +13,7 @@ from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.cost import prices_of
 from polycontext.linearity import keep_last
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
+from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError, ContextProjector, Signals
 from polycontext.testing import FAST
 from polycontext.window import (
@@ -59,7 +60,50 @@ def waiting(name: str, *arguments: Any, **options: Any) -> Mistake:
     return mistake
 
 
+def looked_up(name: str) -> Mistake:
+    """Return the mistake of looking for something where it is not."""
+    return lambda session: getattr(session, name)
+
+
 MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
+    **{
+        f"session.{name}": (AttributeError, rf"no attribute '{name}'\. Use {cure}", looked_up(name))
+        for name, cure in {
+            "fork": r"session\.history\.fork\(new_id\)",
+            "rewind": r"session\.history\.rewind\(revision\)",
+            "save": r"ContextSession\.open\(path, session_id\), which stores every write",
+            "search": r"session\.history\.search\(words\)",
+            "turns": r"session\.log\(\), or window\.turns",
+        }.items()
+    },
+    "history()": (TypeError, r"Use session\.log\(\), or session\.history\.events", call("history")),
+    "log[0]": (TypeError, r"Use session\.log\(\)\[", lambda session: session.log[0]),  # type: ignore[index]
+    "turns of the log": (TypeError, r"Use session\.log\(\)", lambda session: [*session.log]),  # type: ignore[misc]
+    "the number of the log": (
+        TypeError,
+        r"Use session\.log\(\)",
+        lambda session: len(session.log),  # type: ignore[arg-type]
+    ),
+    "a misspelt option": (
+        TypeError,
+        r"unexpected keyword argument 'max_token'\. Did you mean 'max_tokens'\?",
+        with_(max_token=5),
+    ),
+    "a misspelt option of a write": (
+        TypeError,
+        r"unexpected keyword argument 'overside'\. Did you mean 'oversize'\?",
+        call("add_user_turn", "Hello", overside="error"),
+    ),
+    "a function as a listener": (
+        InvalidOptionError,
+        "no classes or functions",
+        with_(listeners=[print]),
+    ),
+    "a projector and a summariser": (
+        InvalidOptionError,
+        "either projector= or summariser=",
+        with_(projector=ContextProjector(), summariser=ExtractiveSummariser()),
+    ),
     "a misspelt model": (
         UnknownNameError,
         (
@@ -311,3 +355,28 @@ def test_a_function_gets_earlier_summaries_without_their_frame() -> None:
         chatting.add_assistant_turn("It is explained. " * 5)
     assert read
     assert not any("ummary of earlier" in text for text in read)
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_names_the_method_that_was_not_awaited() -> None:
+    """And not what drives it."""
+    with pytest.warns(RuntimeWarning, match="'ContextSession.aadd_user_turn' was never awaited"):
+        str(ContextSession(max_tokens=100).aadd_user_turn("Hello"))
+
+
+@pytest.mark.parametrize("spelling", ["summariser", "summarizer"])
+def test_a_summariser_is_an_option_in_either_spelling(spelling: str) -> None:
+    """Of a session and of `project`; `open` takes it too."""
+
+    def summarise(turns: object, max_tokens: int) -> str:
+        return "They said hello."
+
+    option: Any = {spelling: summarise}
+    messages = [{"role": role, "content": "hello " * 30} for role in ("user", "assistant")] * 9
+    assert "They said hello." in str(project(messages, 300, **option).messages)
+    for session in (
+        ContextSession(300, **option),
+        ContextSession.open(InMemoryStore(), max_tokens=300, **option),
+    ):
+        session.extend(messages)
+        assert "They said hello." in str(session.messages())

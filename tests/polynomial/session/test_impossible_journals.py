@@ -173,7 +173,7 @@ LIES: dict[str, tuple[int, Lie]] = {
     ),
     "EMPTY with two turns": (1, put(1, "state", value="EMPTY")),
     # Found where a gist names places that were never given, before anything is replayed.
-    "an assistant turn first": (COMPRESS - CALL, without(0, CALL)),
+    "an assistant turn first": (PRESSED - 1, without(0, CALL)),
     "COMPRESSED without a compression": (4, put(4, "state", value="COMPRESSED")),
     "a compression that leads elsewhere": (COMPRESS, put(COMPRESS, "state", value="ACCUMULATING")),
     "a recall that leads elsewhere": (RECALL, put(RECALL, "state", value="DREAMING")),

@@ -20,9 +20,10 @@ from polycontext.polynomial.stores import InMemoryStore
 from polycontext.polynomial.stores.session_store import Stored
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.testing import FAST
-from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
+from polycontext.testing.strict import StrictServer
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, ToolCall
 from tests.polynomial.conversations import WORDS, text_of, words
+from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 
 ROOM = 6_000
 
@@ -183,7 +184,7 @@ def driven(session: ContextSession, *, factor: float) -> ContextSession:
 
 def test_a_journal_knows_nothing_of_what_was_reported() -> None:
     """Reports are not in the journal, so a replayed or loaded session has the original budget."""
-    session = driven(ContextSession(ROOM, counter=FAST), factor=1.4)
+    session = driven(ContextSession(ROOM, counter=FAST), factor=1.3)
     assert session.window.max_tokens < ROOM
     assert session.window.epoch.number > 2
     again = replay(

@@ -84,7 +84,7 @@ MISUSE: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     ),
     "a listener's class": (
         InvalidOptionError,
-        r"listeners = \[<class .*Use .* such as \[Watcher\(\)\], and no classes\.",
+        r"listeners = \[<class .*Use .* such as \[Watcher\(\)\], and no classes or functions\.",
         with_(listeners=[Mock]),
     ),
     "a summariser's class": (
@@ -194,12 +194,12 @@ MISUSE: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     ),
     "a turn where its id goes": (
         InvalidOptionError,
-        r"or the id of a turn such as turn\.resource_id\.",
+        r"or the id of a turn\.",
         lambda session: session.history.rewind(session.log()[0]),
     ),
     "a time as text": (
         InvalidOptionError,
-        r"moment = '2026-01-01'\. Use .* a time with its zone such as datetime\.now\(UTC\)",
+        r"moment = '2026-01-01'\. Use .* a time with its zone such as 2026-11-23T10:00Z",
         lambda session: session.history.rewind("2026-01-01"),
     ),
     "a tick of words": (

@@ -74,6 +74,7 @@ def changed(session: ContextSession, number: int, sources: Any) -> str:
     return lines_of(data)
 
 
+@pytest.mark.gate
 def test_a_session_told_by_ranges_is_the_same_when_it_is_loaded() -> None:
     """A session with ranges loads as an equal one, and both continue and save alike."""
     session = grown(300)

@@ -157,7 +157,8 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
     monkeypatch.setattr(tokenizer, "load_encoding", seen)
     monkeypatch.setattr("polycontext.window.default_counter", TiktokenCounter)
     monkeypatch.setattr(constraints, "own_model", read)
-    constraints.default_rule.cache_clear()
+    constraints._find_cached.cache_clear()
+    constraints._read.cache_clear()
 
     async def lived() -> int:
         session = (

@@ -113,12 +113,14 @@ def calls_made(number: int) -> int:
     return made
 
 
+@pytest.mark.gate
 def test_a_result_takes_no_more_work_if_there_are_more() -> None:
     """The function calls for each of 1,600 parallel results are about those for each of 400."""
     calls_made(10)
     assert calls_made(1_600) < 1.2 * 4 * calls_made(400)
 
 
+@pytest.mark.gate
 def test_later_rounds_of_results_take_no_more_plans(ladders: list[object]) -> None:
     """Results one by one, with a user turn before each round, take the same plans in each."""
     session, counts = ContextSession(1000, counter=WORDS), list[int]()

@@ -323,6 +323,7 @@ def test_what_is_too_old_expires_and_the_view_stays() -> None:
     assert "[expired]" not in later.text
 
 
+@pytest.mark.gate
 def test_a_session_whose_log_expired_opens_as_it_was(tmp_path: Path) -> None:
     """By replaying, and by the snapshots made since; and it is smaller than before."""
     file = tmp_path / "s.db"

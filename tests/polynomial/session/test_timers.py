@@ -91,6 +91,7 @@ def test_a_timer_goes_on_after_a_restart(tmp_path: Path) -> None:
         assert again.conversation == session.conversation
 
 
+@pytest.mark.gate
 def test_a_timer_goes_on_from_a_snapshot(tmp_path: Path) -> None:
     """A long conversation is opened from a snapshot, which has the time."""
     clock = Clock()

@@ -105,7 +105,7 @@ def test_a_truncated_task_has_its_beginning_and_its_end(system: int) -> None:
     assert session.window.linearity.get("t2") is ResourceClass.REQUIRED
     seen = session.messages()[1]["content"]
     assert seen.startswith(f"{CUT}2 in the log]\nBegin here.\n")
-    assert "\n… " in seen
+    assert "\n[… " in seen
     assert seen.endswith("End there.")
     assert (600 - system) // 3 < len(seen.split()) <= 600 - system
 

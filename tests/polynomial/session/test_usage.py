@@ -12,7 +12,7 @@ from polycontext.polynomial.session.delivery import Delivery
 from polycontext.pressure import FixedThreshold
 from polycontext.pressure.cache import CachePlan
 from polycontext.pressure.schedule import BY_ITSELF, Prices
-from polycontext.testing.strict.request_tokens import text_blocks
+from polycontext.testing.strict.anthropic import text_blocks
 from polycontext.window import ContextWindow, Part, ToolCall, Turn
 from polycontext.window.providers import Provider
 from tests.polynomial.conversations import text_of

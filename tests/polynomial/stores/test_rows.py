@@ -24,7 +24,7 @@ GOOD = Row("user", "ACCUMULATING", 0, "t1", 1, 0, 3, "hello")
             GOOD._replace(kind="poet"),
             (
                 "kind: 'poet' is not a kind of event. Use system, user, assistant, tool, compress, "
-                "recall, promote, clear"
+                "recall, refill, promote, clear"
             ),
         ),
         (GOOD._replace(state=""), "state: '' is not a state"),

@@ -19,7 +19,7 @@ from polycontext.polynomial.journal.log import StoredTurns
 from polycontext.polynomial.journal.snapshots import EVERY, due, restored, snapshot_of
 from polycontext.polynomial.stores import Opened, Stored
 from polycontext.pressure import ContextProjector, ExtractiveSummariser
-from polycontext.pressure.notes.summariser import Candidates
+from polycontext.pressure.notes.candidates import Candidates
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Sources
 from tests.house import seeds
@@ -233,7 +233,7 @@ LATELY = (
         "Done: I changed src/pump{n}.py; the timeout of pump {n} is {m} s now. Next I'll check "
         "valve {m}."
     ),
-    "From now on never restart pump {n}. Its id is QX{m}-{n}.",
+    "From now on, never restart pump {n}. Its id is QX{m}-{n}.",
     (
         'Error: {{"pump": {n}, "status": "stuck", "total": {m}}} in line {m}. We decided to use '
         "port {m} because of it."
@@ -256,9 +256,10 @@ def talked(session: ContextSession, first: int, last: int) -> None:
             session.add_tool_turn(f"timeout = {number % 31}\nretries = {number}", tool_call_id="c")
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "summariser",
-    [ExtractiveSummariser(), ExtractiveSummariser(ids=True, frozen=1, failure_bonus=2.5)],
+    [ExtractiveSummariser(), ExtractiveSummariser(ids=True, frozen=1, query_bonus=2.5)],
 )
 def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) -> None:
     """A snapshot keeps what the summariser has read, so gists are the same and old turns unread."""

@@ -287,6 +287,7 @@ def test_a_damaged_snapshot_costs_time_and_nothing_else(path: Path) -> None:
 # --- commits ---------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 def test_words_stand_in_the_file_once(path: Path) -> None:
     """A turn's words are in the file once, despite compressions, recalls and snapshots."""
     with opened(path) as session:

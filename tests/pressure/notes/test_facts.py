@@ -12,7 +12,7 @@ from polycontext.base import InvalidOptionError
 from polycontext.pressure import ContextProjector
 from polycontext.pressure.gist import summary_text
 from polycontext.pressure.notes.facts import facts_of
-from polycontext.pressure.notes.lines import Head
+from polycontext.pressure.notes.items import Section
 from polycontext.pressure.notes.provenance import find_sources
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
 from polycontext.testing import FAST
@@ -54,10 +54,10 @@ def test_a_plan_carries_what_must_stand() -> None:
     ]
     facts = facts_of(turns, FAST)
     told = {(fact.head, fact.text, fact.source) for fact in facts}
-    assert (Head.CONSTRAINTS, "Never open box B7.", "a") in told
-    assert (Head.OPEN, "- [ ] count the nails of shelf_12", "b") in told
-    assert (Head.NEXT, "Next I'll open shelf_13.", "c") in told
-    assert any(head is Head.FILES and "shelf_12" in text for head, text, _ in told)
+    assert (Section.RULES, "Never open box B7.", "a") in told
+    assert (Section.OPEN, "- [ ] count the nails of shelf_12", "b") in told
+    assert (Section.OPEN, "Next I'll open shelf_13.", "c") in told
+    assert any(head is Section.FILES and "shelf_12" in text for head, text, _ in told)
 
 
 def test_a_plan_carries_the_newest_of_a_value() -> None:
@@ -72,9 +72,9 @@ def test_a_plan_carries_the_newest_of_a_value() -> None:
             f"t{degrees}",
         )
     ]
-    told = [fact.text for fact in facts_of(turns, FAST) if fact.head is Head.FACTS]
+    told = [fact.text for fact in facts_of(turns, FAST) if fact.head is Section.KNOWN]
     assert told == ["K1: degrees 990 (was 950)"]
-    assert not [fact for fact in facts_of(turns[:2], FAST) if fact.head is Head.FACTS]
+    assert not [fact for fact in facts_of(turns[:2], FAST) if fact.head is Section.KNOWN]
 
 
 def test_the_facts_of_a_plan_are_those_of_what_yields() -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import pieces
-from polycontext.pressure.notes.pieces import GAP, MOST_CHARS, clip, excerpt, whole_letter
+from polycontext.pressure.notes.items import MARK
+from polycontext.pressure.notes.pieces import MOST_CHARS, clip, excerpt, whole_letter
 from polycontext.pressure.notes.truncation import MOST_CHARS_A_TOKEN, truncate
 from polycontext.testing import FAST, TEXTS
 from polycontext.window import TokenCounter, ToolCall, Turn
@@ -172,7 +173,7 @@ def test_a_cut_fits_is_the_same_each_time_and_is_not_cut_again(
 @pytest.mark.parametrize("room", [60, 200, 900])
 def test_no_emoji_is_parted(room: int) -> None:
     """Truncation keeps or removes a joined emoji whole."""
-    kept = truncate(FAMILY * 3_000, room, EXACT).replace("…", "")
+    kept = truncate(FAMILY * 3_000, room, EXACT).replace(MARK, "")
     assert "👩" in kept
     assert not kept.replace(FAMILY, "").strip()
 
@@ -213,10 +214,10 @@ def test_a_long_text_is_read_at_its_ends() -> None:
     assert len(found) <= MOST_CHARS
     assert found.startswith("First.")
     assert found.endswith("Last.")
-    assert f" {GAP} " in found
+    assert f" {MARK} " in found
     many = excerpt(LOG * 20)
     assert len(many) <= MOST_CHARS
-    assert f"\n{GAP}\n" in many
+    assert f"\n{MARK}\n" in many
     assert excerpt(PROSE[:MOST_CHARS]) == PROSE[:MOST_CHARS]
 
 

@@ -16,7 +16,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Fulfilment, GistKind, Plan
 from polycontext.pressure.gist import GistJob, is_summary
 from polycontext.pressure.notes.facts import Fact, complete_text, is_told
-from polycontext.pressure.notes.lines import Head
+from polycontext.pressure.notes.items import Section
 from polycontext.pressure.summariser_protocol import AsyncPlanSummariser, PlanSummariser
 from polycontext.testing import ANY_TEXT
 from polycontext.window import ContextWindow, TokenCounter, Turn
@@ -34,7 +34,7 @@ from tests.pressure.samples import (
 )
 
 DEMAND = "Never delete a file that begins with draft."
-FACTS = st.lists(st.builds(Fact, st.sampled_from(Head), ANY_TEXT, st.just("t1")), max_size=8)
+FACTS = st.lists(st.builds(Fact, st.sampled_from(Section), ANY_TEXT, st.just("t1")), max_size=8)
 
 
 def demanding(turns: int = 10) -> ContextWindow:
@@ -79,16 +79,14 @@ def test_what_is_missing_comes_behind_and_only_once(
 def test_what_is_missing_comes_in_the_order_of_the_heads() -> None:
     """Missing facts are grouped by heading in order, and those that do not fit are left out."""
     facts = [
-        Fact(Head.NEXT, "Ask Mia.", "t3"),
-        Fact(Head.CONSTRAINTS, "Never pay.", "t1"),
-        Fact(Head.FILES, "See a_file.", "t2"),
+        Fact(Section.OPEN, "Ask Mia.", "t3"),
+        Fact(Section.RULES, "Never pay.", "t1"),
+        Fact(Section.FILES, "See a_file.", "t2"),
     ]
-    facts += [Fact(Head.CONSTRAINTS, "Always\n ask.", "t1")]
-    whole = (
-        "Fine.\nConstraints:\nNever pay.\nAlways ask.\nFiles:\nSee a_file.\nNext step:\nAsk Mia."
-    )
+    facts += [Fact(Section.RULES, "Always\n ask.", "t1")]
+    whole = "Fine.\nConstraints:\nNever pay.\nAlways ask.\nOpen:\nAsk Mia.\nFiles:\nSee a_file."
     assert complete_text("Fine.", facts, fits(1_000)) == whole
-    facts[1] = Fact(Head.CONSTRAINTS, "Never pay. " * 9, "t1")
+    facts[1] = Fact(Section.RULES, "Never pay. " * 9, "t1")
     assert complete_text("Fine.", facts, fits(40)) == "Fine.\nConstraints:\nAlways ask."
 
 
@@ -96,24 +94,24 @@ def test_what_is_missing_comes_in_the_order_of_the_heads() -> None:
     ("head", "fact", "text", "told"),
     [
         (
-            Head.CONSTRAINTS,
+            Section.RULES,
             "Never  delete a File.",
             "The user said: never delete a file. Fine.",
             True,
         ),
-        (Head.CONSTRAINTS, "Never delete shelf-42.", "shelf-42 is there", False),
-        (Head.FILES, "I sort shelf-42 now.", "shelf-42: sorted", True),
-        (Head.FILES, "I sort shelf-4 now.", "shelf-42: sorted", False),
-        (Head.FILES, "I sort shelf-42 now.", "old-shelf-42: sorted", False),
-        (Head.FILES, "version 1.2.3", "version 1.2.3.4", False),
-        (Head.FILES, "move a_one to b_two", "a_one is moved", False),
-        (Head.FILES, "see app.py", "it is src/app.py", True),
-        (Head.FACTS, "the order is A1B2C", "Order: A1B2C.", True),
-        (Head.FACTS, "the price is 12", "Price: 12.", False),
-        (Head.OPEN, "书架还没有排好", "任务：书架还没有排好。", True),
+        (Section.RULES, "Never delete shelf-42.", "shelf-42 is there", False),
+        (Section.FILES, "I sort shelf-42 now.", "shelf-42: sorted", True),
+        (Section.FILES, "I sort shelf-4 now.", "shelf-42: sorted", False),
+        (Section.FILES, "I sort shelf-42 now.", "old-shelf-42: sorted", False),
+        (Section.FILES, "version 1.2.3", "version 1.2.3.4", False),
+        (Section.FILES, "move a_one to b_two", "a_one is moved", False),
+        (Section.FILES, "see app.py", "it is src/app.py", True),
+        (Section.KNOWN, "the order is A1B2C", "Order: A1B2C.", True),
+        (Section.KNOWN, "the price is 12", "Price: 12.", False),
+        (Section.OPEN, "书架还没有排好", "任务：书架还没有排好。", True),
     ],
 )
-def test_what_counts_as_said(head: Head, fact: str, text: str, told: bool) -> None:
+def test_what_counts_as_said(head: Section, fact: str, text: str, told: bool) -> None:
     """An id by itself, anything else by its words."""
     assert is_told(Fact(head, fact, "t1"), text) is told
 
@@ -134,7 +132,8 @@ def test_what_a_summary_forgot_stands_in_the_window() -> None:
             f"[Summary of earlier messages]\nStanding instructions:\nuser: {DEMAND}\n"
             "Conversation:\nShelves were sorted.\nFiles:\n"
         )
-        assert "I begin with shelf-42.\n" in gist.text
+        named = gist.text.splitlines()[gist.text.splitlines().index("Files:") + 1]
+        assert any(named in turn.text for turn in demanding().all_turns())
         assert (gist.tokens or 0) <= next(
             job.allowance for job in each.plan.jobs if job.kind is GistKind.BLOCK
         )

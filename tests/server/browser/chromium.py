@@ -64,6 +64,13 @@ class Tab:
         """Return a button by its name."""
         return self.page.get_by_role("button", name=name, exact=True)
 
+    def choose(self, name: str) -> None:
+        """Choose something from the menu of the chat, once it can be chosen."""
+        self.button("More for this chat").click()
+        self.page.locator(
+            f'[role="menuitem"]:not([aria-disabled="true"]):text-is("{name}")'
+        ).click()
+
     def says(self, text: str) -> Any:
         """Wait for a message that holds a text, and return it."""
         found = self.messages.filter(has_text=text).last

@@ -45,7 +45,7 @@ def main() -> int:
             tab.send(SAID[2], "")
             tab.button("Answer again").wait_for()
         _taken(tab, "page-pressured")
-        tab.button("Compress").click()
+        tab.choose("Compress")
         tab.page.get_by_text("Summarised for the model:").last.wait_for()
         narrow = _opened(
             browser, f"{server.url}/#/s/{tab.session}", color_scheme="light", viewport=NARROW

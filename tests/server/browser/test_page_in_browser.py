@@ -91,7 +91,10 @@ def test_words_are_shown_while_they_are_written(server: Served, opened: Open) ->
     tab.send("Count for ever")
     tab.says("plum plum plum")
     assert "writing" in tab.page.locator(".reason").inner_text()
-    assert tab.button("Compress").is_disabled()
+    tab.button("More for this chat").click()
+    compress = tab.page.get_by_role("menuitem", name="Compress")
+    assert compress.get_attribute("aria-disabled") == "true"
+    tab.page.keyboard.press("Escape")
     tab.button("Stop").click()
     tab.button("Answer again").wait_for()
 
@@ -115,7 +118,7 @@ def test_compressing_sums_up_and_shows_what_was_said(server: Served, opened: Ope
     tab = opened(server.url)
     fill(tab, 60)
     before = int(tab.meter.get_attribute("aria-valuenow"))
-    tab.button("Compress").click()
+    tab.choose("Compress")
     tab.page.get_by_text("Summarised for the model:").last.wait_for()
     assert int(tab.meter.get_attribute("aria-valuenow")) < before
     assert "Compressed" in tab.meter.get_attribute("aria-valuetext")
@@ -141,7 +144,7 @@ def test_pressured_says_why_sending_waits(tmp_path: Path, opened: Open) -> None:
         tab.input.fill("one more")
         tab.page.keyboard.press("Enter")
         assert tab.button("Send").get_attribute("aria-disabled") == "true"
-        tab.button("Compress").click()
+        tab.choose("Compress")
         tab.page.locator('.gauge[data-status="compressed"]').wait_for()
         tab.input.press("Enter")
         tab.says("So you say: one more")
@@ -160,7 +163,7 @@ def test_clearing_begins_anew_and_keeps_what_was_said(server: Served, opened: Op
     """The model knows nothing any more; the reader is shown what was said when it is asked for."""
     tab = opened(server.url)
     tab.send("plums", "So you say: plums")
-    tab.button("Clear").click()
+    tab.choose("Clear")
     tab.page.get_by_text("The conversation was cleared").wait_for()
     tab.wait_for(".message", 0)
     tab.button("Show it").click()
@@ -194,7 +197,7 @@ def test_an_edit_takes_back_what_came_behind_it(server: Served, opened: Open) ->
         field.press(key)
         field.wait_for(state="detached")
     tab.says("So you say: quinces")
-    tab.page.get_by_text("So you say: pears").wait_for(state="detached")
+    tab.messages.filter(has_text="So you say: pears").wait_for(state="detached")
     tab.wait_for(".message", 2)
 
 
@@ -208,25 +211,22 @@ def test_an_answer_is_asked_for_again(server: Served, opened: Open) -> None:
     tab.messages.nth(2).wait_for(state="detached")
     tab.wait_for(".message", 2)
     tab.send("Do it badly")
-    alert = tab.page.get_by_role("alert")
-    alert.get_by_text("The model did not answer.").wait_for()
+    tab.page.get_by_role("alert").get_by_text("Your message is kept").wait_for()
     assert "sk-secret" not in tab.page.content()
-    tab.button("Dismiss").click()
-    alert.wait_for(state="detached")
 
 
 def test_a_failed_answer_is_told_and_tried_again(server: Served, opened: Open) -> None:
     """A failed answer shows its cause and a retry button, after a reload too."""
     tab = opened(server.url)
     tab.send("Do it badly")
-    alert = tab.page.get_by_role("alert")
+    alert = tab.page.locator('.ending[role="alert"]')
     for _ in range(2):
-        alert.get_by_text("The model did not answer. The service cannot be reached.").wait_for()
+        alert.get_by_text("No answer:").wait_for()
         assert not tab.page.get_by_role("button", name="Stop").is_visible()
         tab.page.locator('.gauge[data-status="ready"]').wait_for()
         tab.page.reload()
     alert.get_by_role("button", name="Try again").click()
-    alert.get_by_text("The service cannot be reached.").wait_for()
+    alert.get_by_text("No answer:").wait_for()
     tab.send("plums", "So you say: plums")
     tab.page.reload()
     tab.says("So you say: plums")
@@ -261,7 +261,7 @@ def test_a_message_is_kept_word_for_word(server: Served, opened: Open) -> None:
     answer.hover()
     answer.get_by_role("button", name="Keep").click()
     answer.get_by_text("Kept").wait_for()
-    tab.button("Compress").click()
+    tab.choose("Compress")
     tab.page.get_by_text("Summarised for the model:").last.wait_for()
     tab.page.get_by_role("button", name="Show what the model sees").first.click()
     tab.page.locator('.message[data-sent="true"]').filter(has_text="So you say: 1").wait_for()
@@ -339,49 +339,57 @@ def test_chats_are_listed_branched_and_deleted(tmp_path: Path, opened: Open) -> 
         answer.get_by_role("button", name="Branch").click()
         tab.page.wait_for_url(lambda url: first not in url)
         tab.says("So you say: plums")
-        tab.page.get_by_text("So you say: pears").wait_for(state="detached")
+        tab.messages.filter(has_text="So you say: pears").wait_for(state="detached")
         tab.wait_for("nav li", 2)
         tab.page.locator("nav li").get_by_text("plums").first.wait_for()
-        tab.page.on("dialog", lambda dialog: dialog.accept())
-        tab.page.locator('nav li[data-current="true"]').get_by_role("button").click()
-        tab.page.get_by_role("heading", name="Start a conversation").wait_for()
-        assert httpx.get(f"{server.url}/api/sessions").json() == {"sessions": [first]}
+        branch = tab.session
+        for _ in range(2):
+            tab.choose("Delete")
+            tab.page.get_by_role("heading", name="Start a conversation").wait_for()
+            tab.wait_for("nav li", 1)
+            tab.button("Undo").click()
+            tab.page.wait_for_url(f"**/#/s/{branch}")
+            tab.wait_for("nav li", 2)
+        tab.choose("Delete")
+        tab.page.get_by_text("deleted").wait_for()
+        tab.button("Undo").wait_for(state="detached")
+        while branch in httpx.get(f"{server.url}/api/sessions").json()["sessions"]:
+            tab.page.wait_for_timeout(100)
+        assert httpx.get(f"{server.url}/api/sessions").json()["sessions"] == [first]
 
 
 def test_the_keyboard_is_enough(server: Served, opened: Open) -> None:
     """Enter sends, Shift+Enter breaks the line, and Tab reaches every control visibly."""
     tab = opened(server.url)
     tab.input.wait_for()
-    tab.page.keyboard.press("Tab")
-    assert tab.page.evaluate("document.activeElement.textContent") == "Skip to the message box"
+    tab.page.get_by_role("link", name="Skip to the message box").focus()
     tab.page.keyboard.press("Enter")
     tab.page.keyboard.type("plums")
     tab.page.keyboard.press("Shift+Enter")
     tab.page.keyboard.type("pears")
     tab.page.keyboard.press("Enter")
     tab.says("So you say: plums pears")
+    tab.button("Answer again").wait_for()
+    # While the answer grows, its end may be out of sight for a moment.
+    tab.page.locator("button.newest").wait_for(state="detached")
     reached: list[str] = []
-    tab.page.evaluate("document.activeElement.blur(); document.body.focus()")
+    tab.page.get_by_role("link", name="Skip to the message box").focus()
     for _ in range(40):
-        tab.page.keyboard.press("Tab")
         said = tab.page.evaluate(
             "(() => { const at = document.activeElement; const style = getComputedStyle(at);"
             " return [at.getAttribute('aria-label') || at.textContent, style.outlineStyle !== "
-            "'none' || style.boxShadow !== 'none'] })()"
+            "'none' || style.boxShadow !== 'none' || at.closest('.box') !== null "
+            "|| at.type === 'search'] })()"
         )
         reached.append(said[0].strip())
         assert said[1] or at_body(tab), f"no visible focus on {said[0]!r}"
-    for name in (
-        "New chat",
-        "Compress",
-        "Clear",
-        "Conversation",
-        "Edit",
-        "Branch",
-        "Answer again",
-        "Message",
-    ):
+        tab.page.keyboard.press("Tab")
+    for name in ("New chat", "More for this chat", "Conversation", "Keep", "Answer again"):
         assert name in reached, reached
+    assert reached.index("Message") <= 12, reached
+    tab.button("Keep").last.focus()
+    tab.page.keyboard.press("ArrowUp")
+    assert tab.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Edit"
 
 
 def at_body(tab: Tab) -> bool:
@@ -415,7 +423,7 @@ def test_axe_finds_nothing(tmp_path: Path, opened: Open, scheme: str) -> None:
         clean(tab, "conversation")
         press(tab)
         clean(tab, "pressured")
-        tab.button("Compress").click()
+        tab.choose("Compress")
         tab.page.get_by_text("Summarised for the model:").last.wait_for()
         clean(tab, "compressed")
         tab.page.set_viewport_size({"width": 320, "height": 640})
@@ -520,9 +528,7 @@ class Recorder:
 def test_no_byte_that_a_browser_receives_is_private(tmp_path: Path, opened: Open) -> None:
     """A marker in the system prompt, calls and results never reaches the browser."""
     marker = "zq7-private-marker"
-    with ContextSession.open(
-        tmp_path / "chats.db", key_of("local", "kept"), max_tokens=900
-    ) as session:
+    with ContextSession.open(tmp_path / "chats.db", key_of(ANN, "kept"), max_tokens=900) as session:
         session.add_system(f"Never say {marker}.")
         session.add_user_turn("Look it up: plums.")
         session.add_assistant_turn(
@@ -531,19 +537,28 @@ def test_no_byte_that_a_browser_receives_is_private(tmp_path: Path, opened: Open
         session.add_tool_turn(f"found {marker}", tool_call_id="c1")
         session.add_assistant_turn("I looked it up.")
     with served(
-        tmp_path / "chats.db", "--max-tokens", "900", "--system", f"Hide {marker}."
+        tmp_path / "chats.db",
+        "--max-tokens",
+        "900",
+        "--system",
+        f"Hide {marker}.",
+        "--token",
+        ANN,  # without the right to inspect
     ) as server:
         recorder = Recorder(server.port)
         tab = opened(f"{recorder.url}/#/s/kept")
+        tab.page.get_by_label("Token").fill(ANN)
+        tab.button("Come in").click()
         tab.says("I looked it up.")
         fill(tab, 60)
-        tab.button("Compress").click()
+        tab.choose("Compress")
         tab.page.get_by_text("Summarised for the model:").last.wait_for()
         tab.send("Do it badly")
-        tab.button("Dismiss").click()
+        tab.page.get_by_role("alert").get_by_text("No answer").wait_for()
         tab.button("Answer again").click()
-        tab.button("Dismiss").click()
-        tab.button("Clear").click()
+        tab.page.get_by_role("alert").get_by_text("No answer").wait_for()
+        assert tab.page.get_by_role("button", name="Context").count() == 0
+        tab.choose("Clear")
         tab.button("New chat").click()
         tab.send("pears", "So you say: pears")
         recorder.close()

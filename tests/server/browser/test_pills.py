@@ -66,6 +66,7 @@ def page(root: Path) -> Iterator[Tab]:
         context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
         tab = Tab(context, url.removesuffix("/api"))
         tab.input.click()
+        tab.page.locator(".cm-content").wait_for()
         yield tab
         assert tab.faults == []
 
@@ -276,7 +277,7 @@ def test_a_message_is_sent_with_what_its_pills_name(page: Tab) -> None:
     writer.attach("@src/ag", "src/agent.py", by_mouse=False)
     with page.page.expect_response(lambda response: "/messages" in response.url) as answer:
         page.page.keyboard.press("Enter")
-    page.says("what of [@src/agent.py]")
+    page.says("what of @src/agent.py")
     told = answer.value.text()
     assert '"content":"[@src/agent.py]"' in told
     assert MARK not in told
@@ -317,7 +318,7 @@ def test_a_pill_shows_its_source_and_what_vanished_is_mended(page: Tab, root: Pa
     page.page.get_by_role("button", name="moved/other.py, attached file", exact=True).wait_for()
     page.input.focus()
     page.page.keyboard.press("Enter")
-    page.says("[@moved/other.py]")
+    page.says("moved/other.py")
 
 
 def test_axe_finds_nothing_wrong_with_pills(page: Tab, root: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polycontext import ContextSession, project
 from polycontext.base import UnknownNameError
-from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, check_request
+from polycontext.testing.strict import RequestRefusedError
 from polycontext.testing.strict.anthropic_requests import NEWEST, VERSIONS
 from polycontext.window import Turn
 from polycontext.window.providers import get_format
@@ -30,6 +30,7 @@ from tests.testing.strict.bad_anthropic import (
     text,
     user,
 )
+from tests.vendors import StrictAnthropic, check_request
 
 FIRST = VERSIONS[0]
 NEW = [

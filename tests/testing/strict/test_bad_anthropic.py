@@ -2,7 +2,7 @@
 
 import pytest
 
-from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, check_request
+from polycontext.testing.strict import RequestRefusedError
 from polycontext.window.errors import InvalidMessagesError
 from tests.testing.strict.bad_anthropic import (
     ASK,
@@ -20,6 +20,7 @@ from tests.testing.strict.bad_anthropic import (
     text,
     user,
 )
+from tests.vendors import StrictAnthropic, check_request
 
 MEMORY = {"thinking-signature", "thinking-modified", "overflow", "request-size"}
 """Rules that only a provider can judge: what it signed, how much it takes."""

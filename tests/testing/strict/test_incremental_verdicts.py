@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, check_request, findings
+from polycontext.testing.strict import RequestRefusedError
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.anthropic import judge_message
 from polycontext.window.providers.anthropic.order_rules import Progress
@@ -20,6 +20,7 @@ from tests.testing.strict.bad_anthropic import (
     text,
     user,
 )
+from tests.vendors import StrictAnthropic, check_request, findings
 
 USER = [
     text("a"),

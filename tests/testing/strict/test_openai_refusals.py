@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from polycontext.testing.strict import RequestRefusedError, check_request
-from polycontext.testing.strict.chat import StrictChat
-from polycontext.testing.strict.responses import StrictResponses
+from polycontext.testing.strict import RequestRefusedError
 from polycontext.window.errors import InvalidMessagesError
 from tests.testing.strict.bad_chat import call as chat_call
 from tests.testing.strict.bad_chat import calling, chat_requests
 from tests.testing.strict.bad_openai import MODEL, BadRequest, user
 from tests.testing.strict.bad_responses import responses_requests
+from tests.vendors import StrictChat, StrictResponses, check_request
 
 CHAT, RESPONSES = list(chat_requests()), list(responses_requests())
 

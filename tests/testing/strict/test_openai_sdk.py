@@ -10,9 +10,8 @@ import openai
 import pytest
 
 from polycontext.testing.strict import Break, StrictProvider, StrictServer
-from polycontext.testing.strict.chat import StrictChat
 from polycontext.testing.strict.openai import rate_limited
-from polycontext.testing.strict.responses import StrictResponses
+from tests.vendors import StrictChat, StrictResponses
 
 MODEL = "gpt-5.6"
 ARGUMENTS = '{"city": "Paris", "unit": "celsius"}'

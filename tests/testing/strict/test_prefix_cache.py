@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.testing.strict.prefix_cache import Breakpoint, CacheUse, PrefixCache
+from tests.vendors.prefix_cache import Breakpoint, CacheUse, PrefixCache
 
 Blocks = tuple[int, ...]
 """A request: the tokens of each block; equal tokens are equal blocks."""

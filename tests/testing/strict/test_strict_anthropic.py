@@ -10,7 +10,6 @@ from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
     Break,
     RequestRefusedError,
-    StrictAnthropic,
     internal_error,
     overloaded,
     overloaded_midway,
@@ -18,6 +17,7 @@ from polycontext.testing.strict import (
 )
 from polycontext.window.providers.anthropic import BINDING_BETA, COMPACTION_BETA
 from tests.testing.strict.bad_anthropic import ASK, TOOL, marked, result, text, user
+from tests.vendors import StrictAnthropic
 
 Block = dict[str, Any]
 DROP = {

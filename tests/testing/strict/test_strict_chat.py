@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.testing.strict import Break, Event, RequestRefusedError, check_request
-from polycontext.testing.strict.chat import StrictChat
+from polycontext.testing.strict import Break, Event, RequestRefusedError
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.chat.rules import check_messages
+from tests.vendors import StrictChat, check_request
 
 MODEL = "gpt-5.6"
 CALLS = {

@@ -5,14 +5,9 @@ from typing import Any
 
 import pytest
 
-from polycontext.testing.strict import (
-    Break,
-    RequestRefusedError,
-    StrictGemini,
-    check_request,
-    findings,
-)
+from polycontext.testing.strict import Break, RequestRefusedError
 from polycontext.window import InvalidMessagesError
+from tests.vendors import StrictGemini, check_request, findings
 
 USER: Mapping[str, Any] = {"role": "user", "parts": [{"text": "Look."}]}
 CALL: Mapping[str, Any] = {"functionCall": {"name": "look", "args": {}}}

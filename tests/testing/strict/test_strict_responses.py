@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import ContextSession, project
-from polycontext.testing.strict import Break, RequestRefusedError, check_request
+from polycontext.testing.strict import Break, RequestRefusedError
 from polycontext.testing.strict.openai import rate_limited
-from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.responses.rules import InputJudge
 from polycontext.window.providers.responses.rules import check_messages as check_input
+from tests.vendors import StrictResponses, check_request
 
 Items = list[dict[str, Any]]
 

@@ -13,7 +13,6 @@ import pytest
 from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
     Break,
-    StrictAnthropic,
     StrictServer,
     internal_error,
     overloaded,
@@ -23,6 +22,7 @@ from polycontext.testing.strict import (
 from polycontext.window.providers.anthropic import BINDING_BETA, COMPACTION_BETA
 from tests.testing.strict.bad_anthropic import ASK, TOOL, result, user
 from tests.testing.strict.test_strict_anthropic import thinks
+from tests.vendors import StrictAnthropic
 
 REQUEST: dict[str, Any] = {"model": "claude", "max_tokens": 99, "messages": [ASK], "tools": [TOOL]}
 

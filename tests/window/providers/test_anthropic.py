@@ -668,15 +668,6 @@ def test_nothing_handed_out_is_shared_with_what_came_in() -> None:
     assert render(parsed.turns).messages == before
 
 
-@given(wire_turns())
-def test_what_is_rendered_is_valid(turns: list[Turn]) -> None:
-    """Law: check(render(turns)) passes for every paired conversation."""
-    rendered = render(turns)
-    check(json.loads(json.dumps(rendered.messages)))
-    check(rendered.inline())
-    assert render(turns) == rendered
-
-
 @given(wire_turns(open_tail=True))
 def test_no_word_is_lost_in_rendering(turns: list[Turn]) -> None:
     """Law: every text of a turn is rendered; only a final assistant text loses white space."""

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from polycontext.polynomial import ContextSession, project
 from polycontext.testing import FAST
-from polycontext.window.laws import formats
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, fresh, get_format
 from polycontext.window.providers.layout import Collector, layout_of
 from polycontext.window.turn import Role, ToolCall
+from tests.laws.internal import formats
 from tests.window.providers.wire_messages import TEXTS, conversations
 
 Message = dict[str, Any]

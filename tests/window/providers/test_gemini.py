@@ -8,10 +8,10 @@ import pytest
 from attrs import evolve
 
 from polycontext.polynomial import ContextSession, project
-from polycontext.testing.strict import findings
 from polycontext.window import InvalidMessagesError, Part, Role, ToolCall, Turn
 from polycontext.window.providers import get_format, unwrap
 from tests.house import ROOT
+from tests.vendors import findings
 from tests.window.media_files import b64, png
 
 GEMINI = get_format("gemini")

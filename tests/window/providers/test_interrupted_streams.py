@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from polycontext.polynomial import ContextSession
-from polycontext.testing.strict import findings
 from polycontext.window.providers import Provider
+from tests.vendors import findings
 
 WORDS = ["The key is ", "QX-771, ", "or so"]
 ARGUMENTS = ['{"at": ', '"Graz"}']

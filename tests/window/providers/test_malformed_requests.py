@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from polycontext.testing.strict import check_request
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers.anthropic import BINDING_BETA
+from tests.vendors import check_request
 
 ASK = {"role": "user", "content": "hi"}
 BASE: dict[str, dict[str, Any]] = {

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession
-from polycontext.testing.strict import check_request, findings
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import check
 from polycontext.window.providers.chat.rules import ChatJudge, check_messages
 from polycontext.window.providers.responses.rules import InputJudge
 from polycontext.window.providers.responses.rules import check_messages as check_input
 from tests.house import DATA
+from tests.vendors import check_request, findings
 
 Messages = list[dict[str, Any]]
 

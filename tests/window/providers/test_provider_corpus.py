@@ -19,10 +19,10 @@ from polycontext.adapters.wire_dialect import WireDialect
 from polycontext.cli.app import main
 from polycontext.polynomial import ContextOverflowError, ContextSession, Projection, project
 from polycontext.testing import FAST
-from polycontext.testing.strict import findings
 from polycontext.window.filler import OPENING
 from polycontext.window.providers import Provider, get_format
 from tests.house import DATA
+from tests.vendors import findings
 
 PROVIDERS = {
     "openai": "openai",

@@ -17,10 +17,10 @@ from polycontext.polynomial import ContextSession, project
 from polycontext.testing import FAST
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.filler import OPENING
-from polycontext.window.laws.formats import answered
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.turn import Role, Turn
 from tests.house import DATA, sizes
+from tests.laws.internal.formats import answered
 from tests.window.providers.wire_conversations import digested, named, words
 
 KINDS = {

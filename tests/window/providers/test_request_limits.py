@@ -10,10 +10,10 @@ from polycontext.adapters import Bridge
 from polycontext.adapters.wire_dialect import WireDialect
 from polycontext.polynomial import ContextSession, project
 from polycontext.testing import FAST
-from polycontext.testing.strict import findings
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.request_limits import Load, fits, request_limits
 from tests.house import gated
+from tests.vendors import findings
 from tests.window.media_files import b64, pdf, png
 
 Message = dict[str, Any]

@@ -16,14 +16,10 @@ from polycontext import ContextSession, project
 from polycontext.adapters.anthropic import wrap as wrap_anthropic
 from polycontext.adapters.openai import wrap as wrap_openai
 from polycontext.cli.app import main
-from polycontext.testing.strict import (
-    StrictAnthropic,
-    StrictChat,
-    StrictResponses,
-    StrictServer,
-)
+from polycontext.testing.strict import StrictServer
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check, get_format
+from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 from tests.window.providers.vendor_shapes import (
     ANSWERS,
     ANTHROPIC,

@@ -1,7 +1,7 @@
 """The words of turns, as the laws of the message formats compare them."""
 
-from polycontext.window.laws.formats import answered, called, missing, spoken
 from polycontext.window.turn import ToolCall, Turn
+from tests.laws.internal.formats import answered, called, missing, spoken
 
 TURNS = [
     Turn("system", " Be brief.\n"),

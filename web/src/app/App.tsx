@@ -1,23 +1,32 @@
-import { useCallback, useEffect, useMemo, useState } from "react";
-import { ChatPanel } from "../chat/ChatPanel";
-import { Client, Refused } from "../session/client";
+import { SunMoon } from "lucide-react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Client, type Listed, Refused, type Settings } from "../session/client";
 import { sentenceOf } from "../session/sentences";
 import { said } from "../session/state";
 import { useContextSession } from "../session/useContextSession";
-import { Chats } from "./Chats";
+import { Chats, titleOf } from "./Chats";
+import { switchTheme } from "./kept";
+import { Mark } from "./Mark";
 import { usePlace } from "./place";
 import { TokenForm } from "./TokenForm";
 import { keepToken, keptToken } from "./token";
+import { type Undoable, useUndo } from "./undo";
+import { Workspace } from "./Workspace";
+
+const NO_SETTINGS: Settings = { inspect: false, models: [], editor: false, store: null };
 
 /** Show the page: the chats of whoever is there, and one of them. */
 export function App() {
   const [token, setToken] = useState(keptToken);
   const client = useMemo(() => new Client({ token }), [token]);
   const [session, go] = usePlace();
-  const [chats, setChats] = useState<string[]>([]);
+  const [chats, setChats] = useState<Listed[]>([]);
+  const [settings, setSettings] = useState(NO_SETTINGS);
   const [isOpen, setOpen] = useState(false);
   const [isDenied, setDenied] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
+  const [undoable, offer] = useUndo();
+  const [deleted, setDeleted] = useState<ReadonlySet<string>>(new Set());
 
   const attempted = useCallback(async <T,>(act: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -36,59 +45,166 @@ export function App() {
     if (found) setChats(found);
   }, [attempted, client]);
 
-  useEffect(() => {
-    void list();
-  }, [list, session]);
+  const { begun, begin, renew, key } = useBegun(session);
+  const onBegun = useCallback(
+    (made: string) => {
+      begin(made);
+      go(made);
+    },
+    [begin, go],
+  );
+  const chat = useContextSession({ client, session, onBegun });
+  const isStill = !chat.writing;
+  const { length } = chat.log;
 
-  const chat = useContextSession({ client, session, onBegun: go });
+  // The list says what became of a chat once its answer is there.
+  useEffect(() => {
+    if (isStill) void list();
+  }, [list, session, isStill, length]);
+
+  useEffect(() => {
+    client.settings().then(setSettings, () => setSettings(NO_SETTINGS));
+  }, [client]);
+
+  const listed = chats.find(({ id }) => id === session);
+  const title = listed?.title || said(chat.contextProps)[0]?.content.slice(0, 80) || "New chat";
+  useEffect(() => {
+    document.title = session === null ? "polycontext" : `${title} – polycontext`;
+  }, [session, title]);
 
   function open(to: string | null) {
     setOpen(false);
+    if (to === null) renew();
     go(to);
   }
 
-  async function remove(which: string) {
-    if (!confirm("Delete this chat? You cannot undo this.")) return;
-    await attempted(() => client.delete(which));
-    if (which === session) go(null);
-    await list();
+  /** Hide a chat at once, and delete it when it is too late to undo that. */
+  function remove(which: string) {
+    const gone = chats.find(({ id }) => id === which);
+    setDeleted((before) => new Set(before).add(which));
+    if (which === session) open(null);
+    offer({
+      text: `“${gone ? titleOf(gone) : title}” deleted`,
+      undo: () => {
+        setDeleted((before) => new Set([...before].filter((id) => id !== which)));
+        go(which);
+      },
+      settle: () => void attempted(() => client.delete(which)).then(list),
+    });
   }
 
-  async function fork(message: string | null) {
-    if (session === null) return;
-    const made = await attempted(() => client.fork(session, message));
+  async function fork(from: string | null, message: string | null) {
+    if (from === null) return;
+    const made = await attempted(() => client.fork(from, message));
     if (made) go(made.sessionId);
+  }
+
+  async function patch(which: string, changed: { title?: string; model?: string }) {
+    await attempted(() => client.patch(which, changed));
+    await list();
   }
 
   if (isDenied || chat.needsToken)
     return (
       <TokenForm
         isWrong={token !== null}
-        onToken={(said) => {
-          keepToken(said);
+        onToken={(given) => {
+          keepToken(given);
           setDenied(false);
-          setToken(said);
+          setToken(given);
         }}
       />
     );
 
+  // A chat in which nothing was said is in nobody's way.
+  const shown = chats
+    .filter(({ id, title: name }) => !deleted.has(id) && (name || id === session || id === begun))
+    .map((each) => (each.id === session ? { ...each, title } : each));
   return (
-    <div className="page" data-open={isOpen}>
+    <div
+      className="page"
+      data-open={isOpen}
+      onKeyDown={(event) => event.key === "Escape" && setOpen(false)}
+    >
       <a className="skip" href="#message" onClick={skip}>
         Skip to the message box
       </a>
       <nav aria-label="Chats" id="chats">
-        <p className="name">polycontext</p>
-        <Chats client={client} chats={chats} current={session} first={said(chat.contextProps)[0]?.content} onOpen={open} onDelete={(which) => void remove(which)} />
+        <p className="name">
+          <Mark /> polycontext
+        </p>
+        <Chats
+          chats={shown}
+          current={session}
+          onOpen={open}
+          onRename={(which, name) => void patch(which, { title: name })}
+          onDelete={remove}
+          onFork={(which) => void fork(which, null)}
+        />
         {problem !== null && <p role="alert">{problem}</p>}
+        <p className="store">
+          <span title={settings.store ?? undefined}>
+            {settings.store ? `Kept in ${settings.store.split(/[\\/]/).at(-1)}` : ""}
+          </span>
+          <button type="button" className="icon" aria-label="Light or dark" onClick={switchTheme}>
+            <SunMoon aria-hidden />
+          </button>
+        </p>
       </nav>
-      <main>
-        <h1 className="unseen">Chat</h1>
-        <button type="button" className="menu" aria-expanded={isOpen} aria-controls="chats" onClick={() => setOpen(!isOpen)}>
-          Chats
-        </button>
-        <ChatPanel chat={chat} onFork={(message) => void fork(message)} />
-      </main>
+      <Workspace
+        key={key}
+        chat={chat}
+        title={title}
+        client={client}
+        source={null}
+        settings={settings}
+        model={listed?.model ?? null}
+        isReadOnly={listed?.readOnly ?? false}
+        isListOpen={isOpen}
+        onList={() => setOpen(!isOpen)}
+        choices={
+          session !== null && !listed?.readOnly
+            ? [{ name: "Delete", isBad: true, act: () => remove(session) }]
+            : []
+        }
+        onModel={(model) => session !== null && void patch(session, { model })}
+        onOffer={offer}
+        onFork={(message) => void fork(session, message)}
+      />
+      {isOpen && <div className="scrim" aria-hidden="true" onClick={() => setOpen(false)} />}
+      <Toast undoable={undoable} />
+    </div>
+  );
+}
+
+/** Remember which chat the page itself began: its box of messages stays as it is. */
+function useBegun(session: string | null) {
+  const [fresh, setFresh] = useState(0);
+  const own = useRef<{ id: string; key: string } | null>(null);
+  const begin = useCallback(
+    (id: string) => {
+      own.current = { id, key: `new ${fresh}` };
+    },
+    [fresh],
+  );
+  const renew = useCallback(() => setFresh((before) => before + 1), []);
+  const isOwn = session !== null && own.current?.id === session;
+  const key = session === null ? `new ${fresh}` : isOwn ? own.current?.key : session;
+  return { begun: own.current?.id ?? null, begin, renew, key };
+}
+
+/** Say what was done, and let the user take it back for a while. */
+function Toast({ undoable }: { undoable: Undoable | null }) {
+  return (
+    <div className="toast-place" role="status">
+      {undoable && (
+        <p className="toast">
+          {undoable.text}
+          <button type="button" onClick={undoable.undo}>
+            Undo
+          </button>
+        </p>
+      )}
     </div>
   );
 }

@@ -1,7 +1,13 @@
 import { useState } from "react";
 
 /** Ask for a token, with which the server knows who is there. */
-export function TokenForm({ isWrong, onToken }: { isWrong: boolean; onToken: (token: string) => void }) {
+export function TokenForm({
+  isWrong,
+  onToken,
+}: {
+  isWrong: boolean;
+  onToken: (token: string) => void;
+}) {
   const [token, setToken] = useState("");
   return (
     <main className="token">
@@ -12,7 +18,11 @@ export function TokenForm({ isWrong, onToken }: { isWrong: boolean; onToken: (to
         }}
       >
         <h1>Sign in</h1>
-        <p id="token-why">{isWrong ? "The server did not accept this token." : "This server needs a token. It was printed when the server started."}</p>
+        <p id="token-why">
+          {isWrong
+            ? "The server did not accept this token."
+            : "This server needs a token. It was printed when the server started."}
+        </p>
         <label>
           Token
           <input

@@ -1,47 +1,141 @@
-import { useEffect, useMemo, useRef, useState } from "react";
-import { Composer } from "../composer/Composer";
+import { Menu as MenuIcon, PanelRight } from "lucide-react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type Choice, Menu } from "../app/Menu";
+import { MessageBox } from "../composer/MessageBox";
+import { viewAt } from "../inspect/data";
+import type { Inspected } from "../inspect/useInspection";
+import { number } from "../inspect/words";
+import type { DocumentData } from "../pills/document";
+import { SourcePane } from "../pills/SourcePane";
+import type { Source } from "../pills/sources";
+import type { Client, Settings } from "../session/client";
 import { said } from "../session/state";
 import type { ContextSession } from "../session/useContextSession";
 import { Conversation } from "./Conversation";
 import { Gauge } from "./Gauge";
-import { rowsOf, type View } from "./rows";
+import { endingOf, pastRows, rowsOf, type View } from "./rows";
+import { Welcome } from "./Welcome";
 import { reasonOf } from "./words";
 
 interface Props {
   chat: ContextSession;
+  title: string;
+  /** null in a report, which asks nobody */
+  client: Client | null;
+  settings: Settings;
+  model: string | null;
+  isReadOnly: boolean;
+  inspected: Inspected | null;
+  /** the turn that is looked back at; null for now */
+  at: number | null;
+  onAt: (at: number | null) => void;
+  /** the message to bring into sight */
+  sought: string | null;
+  onTurn: (id: string) => void;
+  isContextOpen: boolean;
+  onContext: (() => void) | null;
+  isListOpen: boolean;
+  onList: (() => void) | null;
+  /** further choices of the chat's menu */
+  choices: Choice[];
+  onModel: (model: string) => void;
+  onClear: () => void;
   /** goes on elsewhere from right behind a message, or from here */
   onFork: (message: string | null) => void;
 }
 
 /** Show one conversation: what was said, how full its context is, and what can be done. */
-export function ChatPanel({ chat, onFork }: Props) {
-  const { contextProps, log, writing, streaming, pending, connection, problem } = chat;
+export function ChatPanel(props: Props) {
+  const { chat, client, settings, inspected, at, isReadOnly, onTurn, onFork } = props;
+  const { contextProps, log, writing, streaming, pending, connection, problem, session } = chat;
   const [view, setView] = useState<View>("log");
   const [earlier, setEarlier] = useState(false);
+  const [source, setSource] = useState<Source | null>(null);
   // A chat begins with a view of its own, not with that of the one before.
   useEffect(() => {
     setView("log");
     setEarlier(false);
-  }, [chat.session]);
-  const rows = useMemo(
-    () => rowsOf({ contextProps, log, pending, writing, streaming }, view, earlier),
-    [contextProps, log, pending, writing, streaming, view, earlier],
-  );
+    setSource(null);
+  }, [session]);
+  const timeline = inspected?.timeline;
+  const rows = useMemo(() => {
+    if (at !== null && inspected && timeline) {
+      const { turns, summaries } = inspected.now;
+      return pastRows(viewAt(timeline, at, turns, summaries), timeline.length - 1 - at);
+    }
+    const turns = inspected?.now.turns;
+    return rowsOf({ contextProps, log, pending, writing, streaming, turns }, view, earlier);
+  }, [contextProps, log, pending, writing, streaming, view, earlier, at, inspected, timeline]);
   const isIdle = !writing && pending === null;
   const isUnanswered = isIdle && said(contextProps).at(-1)?.role === "user";
+  const isSaid = said(contextProps).length > 0;
+  const isEnding = problem !== null && endingOf(chat)?.text === problem;
+  const forecast = useMemo(
+    () =>
+      client && settings.inspect && session !== null && !isReadOnly
+        ? (draft: DocumentData) => client.forecast(session, draft.text, draft.pills)
+        : null,
+    [client, settings.inspect, session, isReadOnly],
+  );
+  const { sources } = chat;
+  const openSource = useCallback(
+    (name: string) => {
+      if (settings.editor && client && session !== null) void client.open(session, name);
+      else void sources.source({ name, type: "file" }).then(setSource, () => undefined);
+    },
+    [client, settings.editor, session, sources],
+  );
+  const menu: Choice[] = [
+    {
+      name: "Compress",
+      isDisabled: isReadOnly || !isIdle || !contextProps.actions.compress,
+      act: () => void chat.onCompress(),
+    },
+    { name: "Branch", isDisabled: !isSaid, act: () => onFork(null) },
+    {
+      name: "Clear",
+      isDisabled: isReadOnly || !isIdle || !contextProps.actions.clear,
+      act: props.onClear,
+    },
+    ...props.choices,
+  ];
 
   return (
     <section className="chat" aria-label="Chat">
       <header className="bar">
-        <Gauge pressure={contextProps.pressure} status={contextProps.status} phase={contextProps.phase} />
-        <div className="bar-actions">
-          <button type="button" disabled={!isIdle || !contextProps.actions.compress} onClick={() => void chat.onCompress()}>
-            Compress
+        {props.onList && (
+          <button
+            type="button"
+            className="icon list-toggle"
+            aria-label="Chats"
+            aria-expanded={props.isListOpen}
+            aria-controls="chats"
+            onClick={props.onList}
+          >
+            <MenuIcon aria-hidden />
           </button>
-          <button type="button" disabled={!isIdle || !contextProps.actions.clear} onClick={() => void chat.onClear()}>
-            Clear
+        )}
+        <h1>{props.title}</h1>
+        {client && session !== null && <Menu name="More for this chat" choices={menu} />}
+        <span className="space" />
+        <Gauge
+          pressure={contextProps.pressure}
+          status={contextProps.status}
+          phase={contextProps.phase}
+          room={inspected?.now.window ?? null}
+        />
+        {props.onContext && (
+          <button
+            type="button"
+            className="icon"
+            aria-label="Context"
+            aria-expanded={props.isContextOpen}
+            aria-controls="context"
+            onClick={props.onContext}
+          >
+            <PanelRight aria-hidden />
           </button>
-        </div>
+        )}
       </header>
       {connection === "lost" && !chat.needsToken && !chat.missing && (
         <div className="banner" role="status">
@@ -51,7 +145,7 @@ export function ChatPanel({ chat, onFork }: Props) {
           </button>
         </div>
       )}
-      {problem !== null && (
+      {problem !== null && !isEnding && (
         <div className="banner problem" role="alert">
           <span>{problem}</span>
           {isUnanswered && (
@@ -64,15 +158,29 @@ export function ChatPanel({ chat, onFork }: Props) {
           </button>
         </div>
       )}
+      {at !== null && timeline && (
+        <div className="banner past" role="status">
+          <span>
+            What the model saw at turn {number(at)} of {number(timeline.length - 1)}
+          </span>
+          <button type="button" onClick={() => props.onAt(null)}>
+            Back to now
+          </button>
+        </div>
+      )}
       {rows.length === 0 ? (
-        <Welcome isKnown={chat.known || chat.session === null} isMissing={chat.missing} />
+        <Welcome isKnown={chat.known || session === null} isMissing={chat.missing} />
       ) : (
         <Conversation
           rows={rows}
           view={view}
           isIdle={isIdle}
+          isReadOnly={isReadOnly}
           isWhole={chat.before === null}
           isEarlierShown={earlier}
+          inspected={inspected}
+          sought={props.sought}
+          onAgain={() => void chat.onRegenerate()}
           onOlder={chat.onOlder}
           onView={setView}
           onEarlier={setEarlier}
@@ -80,41 +188,47 @@ export function ChatPanel({ chat, onFork }: Props) {
           onPin={chat.onPin}
           onRecall={chat.onRecall}
           onFork={onFork}
+          onWhy={inspected ? onTurn : undefined}
+          onSource={client ? openSource : undefined}
         />
       )}
       <Announced chat={chat} />
-      <footer id="message">
-        <div className="answering">
-          {writing && (
-            <button type="button" onClick={() => void chat.onCancel()}>
-              Stop
-            </button>
-          )}
-          {isIdle && said(contextProps).length > 0 && (
-            <button type="button" onClick={() => void chat.onRegenerate()}>
-              Answer again
-            </button>
-          )}
-        </div>
-        <Composer
-          disabled={!isIdle || !contextProps.actions.send || chat.missing}
-          reason={reasonOf(chat)}
-          onSend={chat.onSend}
-          sources={chat.sources}
-        />
-      </footer>
+      {client && !isReadOnly && (
+        <footer id="message">
+          {source && <SourcePane source={source} onClose={() => setSource(null)} />}
+          <div className="answering">
+            {isIdle && isSaid && !chat.missing && (
+              <button type="button" className="plain" onClick={() => void chat.onRegenerate()}>
+                Answer again
+              </button>
+            )}
+          </div>
+          <MessageBox
+            place={session ?? "new"}
+            disabled={!isIdle || !contextProps.actions.send || chat.missing}
+            reason={reasonOf(chat)}
+            onSend={chat.onSend}
+            sources={sources}
+            isWriting={writing}
+            onStop={() => void chat.onCancel()}
+            onUpload={chat.onUpload}
+            forecast={forecast}
+            pressure={contextProps.pressure}
+            models={settings.models}
+            model={props.model}
+            onModel={props.onModel}
+          />
+        </footer>
+      )}
+      {client && isReadOnly && (
+        <footer className="read-only">
+          <span>Another program writes this session, so you can only read it here.</span>
+          <button type="button" className="primary" onClick={() => onFork(null)}>
+            Continue as a branch
+          </button>
+        </footer>
+      )}
     </section>
-  );
-}
-
-function Welcome({ isKnown, isMissing }: { isKnown: boolean; isMissing: boolean }) {
-  if (isMissing) return <p className="welcome">This chat does not exist. Choose another one, or start a new one.</p>;
-  if (!isKnown) return <p className="welcome">Opening…</p>;
-  return (
-    <div className="welcome">
-      <h2>Start a conversation</h2>
-      <p>The bar above shows how full the context is. When it fills up, earlier messages are summarised for the model; you still see all of them here.</p>
-    </div>
   );
 }
 
@@ -126,7 +240,14 @@ function Announced({ chat }: { chat: ContextSession }) {
   const { known } = chat;
   useEffect(() => {
     // What was there when the page was opened is not new.
-    if (known && heard.current !== null && last && last.id !== heard.current && last.role === "assistant") setText(`Assistant: ${last.content}`);
+    if (
+      known &&
+      heard.current !== null &&
+      last &&
+      last.id !== heard.current &&
+      last.role === "assistant"
+    )
+      setText(`Assistant: ${last.content}`);
     if (known) heard.current = last?.id ?? "";
   }, [known, last]);
   return (

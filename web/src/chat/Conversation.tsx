@@ -1,8 +1,14 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useEffect, useRef, useState } from "react";
+import { ArrowDown, ChevronRight, FoldVertical } from "lucide-react";
+import { SummarySheet } from "../inspect/SummarySheet";
+import type { Inspected } from "../inspect/useInspection";
+import { EndingRow } from "./Ending";
 import { Markdown } from "./Markdown";
 import { Message, type MessageActions } from "./Message";
+import { PastTurn } from "./PastTurn";
 import type { Row, View } from "./rows";
+import { ToolRow } from "./ToolRow";
 
 interface Props extends MessageActions {
   rows: Row[];
@@ -10,6 +16,11 @@ interface Props extends MessageActions {
   isIdle: boolean;
   isWhole: boolean;
   isEarlierShown: boolean;
+  isReadOnly: boolean;
+  inspected: Inspected | null;
+  /** the message to bring into sight; null where there is none */
+  sought: string | null;
+  onAgain: () => void;
   onOlder: () => Promise<boolean>;
   onView: (view: View) => void;
   onEarlier: (shown: boolean) => void;
@@ -20,7 +31,21 @@ const GUESS = 120;
 const NEAR = 1200;
 
 /** Show the rows of a conversation: those alone that can be seen are in the page, and the newest stays in sight unless the reader went elsewhere. */
-export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOlder, onView, onEarlier, ...actions }: Props) {
+export function Conversation({
+  rows,
+  view,
+  isIdle,
+  isWhole,
+  isEarlierShown,
+  isReadOnly,
+  inspected,
+  sought,
+  onAgain,
+  onOlder,
+  onView,
+  onEarlier,
+  ...actions
+}: Props) {
   const place = useRef<HTMLDivElement>(null);
   const [draft, setDraft] = useState<{ message: string; text: string } | null>(null);
   const virtual = useVirtualizer({
@@ -53,6 +78,7 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
     const element = place.current;
     const scrolled = () => {
       wasAtEnd.current = virtual.isAtEnd(80);
+      setAway(!virtual.isAtEnd(400));
     };
     element.addEventListener("scroll", scrolled, { passive: true });
     const resized = new ResizeObserver(() => wasAtEnd.current && virtual.scrollToEnd());
@@ -69,6 +95,15 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
     if (asks) void onOlder();
   }, [asks, onOlder]);
 
+  const [isAway, setAway] = useState(false);
+  const soughtAt = rows.findIndex((row) => row.key === sought);
+  useEffect(() => {
+    if (soughtAt >= 0) virtual.scrollToIndex(soughtAt, { align: "center" });
+  }, [soughtAt, virtual]);
+
+  const newest = rows.findLast((row) => row.kind === "message")?.key;
+  const onWhy = actions.onWhy;
+
   function shown(row: Row) {
     switch (row.kind) {
       case "message":
@@ -77,6 +112,8 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
             message={row.message}
             isSent={row.isSent}
             isIdle={isIdle}
+            isReadOnly={isReadOnly}
+            isNewest={row.key === newest}
             draft={draft?.message === row.message.id ? draft.text : null}
             onDraft={(text) => setDraft(text === null ? null : { message: row.message.id, text })}
             {...actions}
@@ -84,18 +121,36 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
         );
       case "summary":
         return (
-          <div className="summary">
-            <p>Summarised for the model: {row.message.content}</p>
-            <button type="button" aria-pressed={view === "window"} onClick={() => onView(view === "log" ? "window" : "log")}>
-              {view === "log" ? "Show what the model sees" : "Show all messages"}
-            </button>
-          </div>
+          <Summary
+            row={row}
+            view={view}
+            inspected={inspected}
+            onView={onView}
+            onTurn={onWhy}
+            onRecall={isReadOnly ? undefined : actions.onRecall}
+          />
         );
+      case "tool":
+        return inspected && onWhy ? (
+          <ToolRow turn={row.turn} details={inspected.details} onTurn={onWhy} />
+        ) : null;
+      case "past":
+        return inspected && onWhy ? (
+          <PastTurn id={row.key} inspected={inspected} onTurn={onWhy} />
+        ) : null;
+      case "later":
+        return <p className="soft later">{row.hidden} later turns are hidden</p>;
+      case "ending":
+        return <EndingRow ending={row.ending} onAgain={isReadOnly ? null : onAgain} />;
       case "earlier":
         return (
           <div className="summary">
             <p>The conversation was cleared: the model knows nothing of what was said before.</p>
-            <button type="button" aria-expanded={isEarlierShown} onClick={() => onEarlier(!isEarlierShown)}>
+            <button
+              type="button"
+              aria-expanded={isEarlierShown}
+              onClick={() => onEarlier(!isEarlierShown)}
+            >
               {isEarlierShown ? "Hide it" : "Show it"}
             </button>
           </div>
@@ -103,11 +158,8 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
       case "pending":
         return (
           <article className="message pending" data-role="user" data-sent="true" aria-label="You">
-            <header>
-              <span className="who">You</span>
-              <span>sending…</span>
-            </header>
             <Markdown text={row.content} />
+            <small className="soft">sending…</small>
           </article>
         );
       case "answer":
@@ -116,39 +168,109 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
   }
 
   return (
-    <div ref={place} className="conversation" role="region" aria-label="Conversation" tabIndex={0}>
-      <div className="rows" role="list" style={{ height }}>
-        {virtual.getVirtualItems().map((item) => {
-          const row = rows[item.index];
-          return (
-            row && (
-              <div
-                key={item.key}
-                ref={virtual.measureElement}
-                data-index={item.index}
-                role="listitem"
-                className="row"
-                style={{ transform: `translateY(${item.start}px)` }}
-              >
-                {shown(row)}
-              </div>
-            )
-          );
-        })}
+    <div className="conversation-place">
+      <div
+        ref={place}
+        className="conversation"
+        role="region"
+        aria-label="Conversation"
+        tabIndex={0}
+      >
+        <div className="rows" role="list" style={{ height }}>
+          {virtual.getVirtualItems().map((item) => {
+            const row = rows[item.index];
+            return (
+              row && (
+                <div
+                  key={item.key}
+                  ref={virtual.measureElement}
+                  data-index={item.index}
+                  role="listitem"
+                  className="row"
+                  style={{ transform: `translateY(${item.start}px)` }}
+                >
+                  {shown(row)}
+                </div>
+              )
+            );
+          })}
+        </div>
       </div>
+      {isAway && (
+        <button type="button" className="newest" onClick={() => virtual.scrollToEnd()}>
+          <ArrowDown aria-hidden />
+          Newest
+        </button>
+      )}
     </div>
+  );
+}
+
+interface SummaryProps {
+  row: Extract<Row, { kind: "summary" }>;
+  view: View;
+  inspected: Inspected | null;
+  onView: (view: View) => void;
+  onTurn: ((id: string) => void) | undefined;
+  onRecall: ((id: string) => Promise<boolean>) | undefined;
+}
+
+/** Show where messages were summarised; where it may be seen, what the model reads instead. */
+function Summary({ row, view, inspected, onView, onTurn, onRecall }: SummaryProps) {
+  const [isOpen, setOpen] = useState(false);
+  const summary = inspected?.now.summaries.find(({ id }) => id === row.message.id);
+  return (
+    <>
+      <div className="summary">
+        {summary && onTurn ? (
+          <button
+            type="button"
+            className="cut"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <FoldVertical aria-hidden />
+            Summarised for the model: {row.message.content}
+            <ChevronRight aria-hidden className="chevron" />
+          </button>
+        ) : (
+          <p>Summarised for the model: {row.message.content}</p>
+        )}
+        <button
+          type="button"
+          className="plain"
+          aria-pressed={view === "window"}
+          onClick={() => onView(view === "log" ? "window" : "log")}
+        >
+          {view === "log" ? "Show what the model sees" : "Show all messages"}
+        </button>
+      </div>
+      {isOpen && summary && inspected && onTurn && (
+        <SummarySheet
+          summary={summary}
+          inspected={inspected}
+          onTurn={onTurn}
+          onRecall={onRecall && ((id) => void onRecall(id))}
+        />
+      )}
+    </>
   );
 }
 
 /** Show an answer that is being written. Its words may come faster than they can be laid out: what came in between is left out then. */
 function Answer({ text }: { text: string }) {
   return (
-    <article className="message" data-role="assistant" data-sent="true" aria-label="Assistant" aria-busy="true">
-      <header>
-        <span className="who">Assistant</span>
-        <span className="writing">writing…</span>
-      </header>
+    <article
+      className="message"
+      data-role="assistant"
+      data-sent="true"
+      aria-label="Assistant"
+      aria-busy="true"
+    >
       <Markdown text={useDeferredValue(text)} />
+      <span className="writing">
+        <i className="live" /> writing…
+      </span>
     </article>
   );
 }

@@ -1,8 +1,15 @@
 import type { ChatProps } from "@props";
+import { CLASSES, type Room } from "../inspect/data";
+import { number } from "../inspect/words";
 import { percent, phaseOf } from "./words";
 
-/** Show how much of the context is used, and what state the conversation is in; from which pressure on a state begins is not for browsers. */
-export function Gauge({ pressure, status, phase }: Pick<ChatProps, "pressure" | "status" | "phase">) {
+interface Props extends Pick<ChatProps, "pressure" | "status" | "phase"> {
+  /** the window by class, where it may be seen */
+  room: Room | null;
+}
+
+/** Show how much of the context is used, and what state the conversation is in. */
+export function Gauge({ pressure, status, phase, room }: Props) {
   const used = percent(pressure);
   const { name, meaning } = phaseOf({ phase, status });
   return (
@@ -19,10 +26,20 @@ export function Gauge({ pressure, status, phase }: Pick<ChatProps, "pressure" | 
         aria-valuetext={`${used} % of the context is used. ${name}: ${meaning}`}
         className="meter"
       >
-        <div className="meter-fill" style={{ width: `${Math.min(100, used)}%` }} />
+        {room ? (
+          CLASSES.map((kind) => (
+            <i
+              key={kind}
+              className={kind}
+              style={{ width: `${(room.classes[kind] / room.maxTokens) * 100}%` }}
+            />
+          ))
+        ) : (
+          <i className="verbatim" style={{ width: `${Math.min(100, used)}%` }} />
+        )}
       </div>
       <span className="gauge-number" aria-hidden="true">
-        {used} %
+        {used} %{room && <span className="long"> of {number(room.maxTokens)}</span>}
       </span>
     </div>
   );

@@ -1,7 +1,14 @@
-import { Component, memo, type ReactNode } from "react";
+import { Component, type ComponentProps, memo, type ReactNode, useEffect, useState } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { Code } from "./Code";
+import { Formula } from "./Formula";
+import { hasFormulas, withFormulas } from "./formulas";
+import { pillText } from "./pillText";
 import { isPlain } from "./plain";
+
+type Plugins = NonNullable<ComponentProps<typeof ReactMarkdown>["remarkPlugins"]>;
+const PLUGINS: Plugins = [remarkGfm, pillText];
 
 /** What a model writes is data: HTML in it is shown as text, links open elsewhere, and pictures are links, so that nothing is loaded unasked. */
 const COMPONENTS: Components = {
@@ -15,12 +22,19 @@ const COMPONENTS: Components = {
       {alt || "picture"}
     </a>
   ),
+  pre: ({ children }) => <>{children}</>,
+  code: ({ className = "", children, node }) => {
+    const text = String(children ?? "");
+    if (className.includes("math-")) {
+      return <Formula formula={text} isBlock={className.includes("math-display")} />;
+    }
+    const { start, end } = node?.position ?? {};
+    const isBlock = className.startsWith("language-") || start?.line !== end?.line;
+    const isIndented = isBlock || text.endsWith("\n");
+    if (!isIndented) return <code>{children}</code>;
+    return <Code code={text.replace(/\n$/, "")} language={className.replace("language-", "")} />;
+  },
   // What is wider than the page is scrolled, by keyboard too.
-  pre: ({ children }) => (
-    <pre tabIndex={0} role="region" aria-label="Code">
-      {children}
-    </pre>
-  ),
   table: ({ children }) => (
     <div className="table" tabIndex={0} role="region" aria-label="Table">
       <table>{children}</table>
@@ -39,13 +53,35 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
   return (
     <Guarded text={text} instead={plain}>
       <div className="markdown">
-        <ReactMarkdown remarkPlugins={[remarkGfm]} components={COMPONENTS}>
-          {text}
-        </ReactMarkdown>
+        <Laid text={text} />
       </div>
     </Guarded>
   );
 });
+
+/** Lay a text out; the reader of formulas is loaded with the first one. */
+function Laid({ text }: { text: string }) {
+  const wanted = hasFormulas(text);
+  const [plugins, setPlugins] = useState(PLUGINS);
+  useEffect(() => {
+    if (!wanted) return;
+    let isHere = true;
+    import("./maths").then(
+      ({ remarkMath }) =>
+        isHere && setPlugins([...PLUGINS, [remarkMath, { singleDollarTextMath: false }]]),
+      // Without it, formulas are shown as they were written.
+      () => undefined,
+    );
+    return () => {
+      isHere = false;
+    };
+  }, [wanted]);
+  return (
+    <ReactMarkdown remarkPlugins={plugins} components={COMPONENTS}>
+      {plugins === PLUGINS ? text : withFormulas(text)}
+    </ReactMarkdown>
+  );
+}
 
 interface GuardedProps {
   text: string;
@@ -62,7 +98,10 @@ class Guarded extends Component<GuardedProps, { text: string; failed: boolean }>
   }
 
   // Kept, and not made anew with each text: what is selected in an answer stays so while it grows.
-  static getDerivedStateFromProps({ text }: GuardedProps, state: { text: string }): { text: string; failed: boolean } | null {
+  static getDerivedStateFromProps(
+    { text }: GuardedProps,
+    state: { text: string },
+  ): { text: string; failed: boolean } | null {
     return text === state.text ? null : { text, failed: false };
   }
 

@@ -22,7 +22,8 @@ export function isPlain(text: string): boolean {
   const lines = proseOf(text);
   const prose = lines.join("\n");
   if (lines.length + count(prose, MARKS) > MOST_MARKS) return true;
-  if (lines.length * (1 + Math.max(0, ...lines.map((line) => count(line, /\|/g)))) > MOST_CELLS) return true;
+  if (lines.length * (1 + Math.max(0, ...lines.map((line) => count(line, /\|/g)))) > MOST_CELLS)
+    return true;
   if (prose.includes("]:") && prose.length * count(prose, /\]/g) > MOST_REPEATED) return true;
   return isBracketed(prose) || lines.some((line) => nesting(line) > MOST_NESTED);
 }
@@ -70,7 +71,8 @@ function isBracketed(text: string): boolean {
 
 /** Return how many quotes and list items a line begins, one in another, and how many levels it is indented by. */
 function nesting(line: string): number {
-  const head = /^(?:[ \t]*(?:>|[-*+](?=[ \t]|$)|\d{1,9}[.)](?=[ \t]|$)))*[ \t]*/.exec(line)?.[0] ?? "";
+  const head =
+    /^(?:[ \t]*(?:>|[-*+](?=[ \t]|$)|\d{1,9}[.)](?=[ \t]|$)))*[ \t]*/.exec(line)?.[0] ?? "";
   const begun = head.match(/[>*+-]|\d+/g)?.length ?? 0;
   return begun + (/^[ \t]*/.exec(line)?.[0].length ?? 0) / 2;
 }

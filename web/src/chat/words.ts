@@ -29,9 +29,12 @@ export function reasonOf({ contextProps, connection, writing, pending }: Session
   if (writing) return "The model is writing. Wait for it, or stop it.";
   if (!actions.send && phase === "pressured")
     return "The context is full. Compress or clear it to continue.";
-  if (!actions.send) return "The model is waiting for a tool. You can send a message when the tool is done.";
-  if (connection === "lost") return "No connection. Your message is sent when the connection is back.";
-  if (phase === "pressured") return "The context is nearly full. Earlier messages will be summarised before your next one.";
+  if (!actions.send)
+    return "The model is waiting for a tool. You can send a message when the tool is done.";
+  if (connection === "lost")
+    return "No connection. Your message is sent when the connection is back.";
+  if (phase === "pressured")
+    return "The context is nearly full. Earlier messages will be summarised before your next one.";
   return "";
 }
 

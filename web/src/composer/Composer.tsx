@@ -1,11 +1,26 @@
 import type { EditorState, TransactionSpec } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
-import { useCallback, useEffect, useId, useRef, useState } from "react";
+import {
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from "react";
 import { AttachedList } from "../pills/AttachedList";
-import { type Pill, type PillData, PillDocument } from "../pills/document";
+import { type DocumentData, type Pill, type PillData, PillDocument } from "../pills/document";
 import { type Heard, messageInput, stateOf } from "../pills/editor";
 import { PillError } from "../pills/errors";
-import { documentOf, pillField, problemField, removing, setProblem, updating } from "../pills/field";
+import {
+  documentOf,
+  pillField,
+  problemField,
+  removing,
+  setProblem,
+  updating,
+} from "../pills/field";
 import { SourcePane } from "../pills/SourcePane";
 import { type PillSources, type Source, SourceRefused } from "../pills/sources";
 import "../pills/pills.css";
@@ -19,22 +34,47 @@ export interface ComposerProps {
   /** takes what was written, and the pills in it as a server is told of them; where it is refused, all stays */
   onSend: (content: string, pills: PillData[]) => Promise<boolean>;
   /** who knows what can be attached; without one, nothing is offered */
-  sources?: PillSources;
+  sources?: PillSources | undefined;
+  /** what stands in it at first */
+  draft?: DocumentData;
+  /** is told what stands in it after each change */
+  onWritten?: (document: DocumentData) => void;
+  /** takes what can be done with it from outside */
+  handle?: RefObject<EditorHandle | null>;
+  /** whether it takes the keyboard when it appears */
+  isFocused?: boolean;
+  /** what stands below the text, in the same form */
+  children?: ReactNode;
+}
+
+/** What can be done with an editor from outside. */
+export interface EditorHandle {
+  insert: (text: string) => void;
+  clear: () => void;
 }
 
 interface Shown {
-  isEmpty: boolean;
   pills: readonly Pill[];
   problems: ReadonlyMap<string, string>;
 }
 
-const NOTHING: Shown = { isEmpty: true, pills: [], problems: new Map() };
+const NOTHING: Shown = { pills: [], problems: new Map() };
 
 /** Let the user write a message and attach context by `@`: Enter sends, Shift+Enter begins a line. What was written while nothing could be sent is kept. */
-export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
+export function Composer({
+  disabled,
+  reason,
+  onSend,
+  sources,
+  draft,
+  onWritten,
+  handle,
+  isFocused = false,
+  children,
+}: ComposerProps) {
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | null>(null);
-  const [{ isEmpty, pills, problems }, setShown] = useState(NOTHING);
+  const [{ pills, problems }, setShown] = useState(NOTHING);
   const [told, setTold] = useState("");
   const [source, setSource] = useState<Source | null>(null);
   const why = useId();
@@ -65,9 +105,12 @@ export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
     if (await onSend(data.text, data.pills)) return setSource(null);
     // What was written since must not be lost either.
     const since = documentOf(view.state);
-    const both = since.text ? said.insertText(said.text.length, "\n").insertDocument(said.text.length + 1, since) : said;
+    const both = since.text
+      ? said.insertText(said.text.length, "\n").insertDocument(said.text.length + 1, since)
+      : said;
     begin(view, both);
-    for (const [name, problem] of problemsBefore) view.dispatch({ effects: setProblem.of({ name, problem }) });
+    for (const [name, problem] of problemsBefore)
+      view.dispatch({ effects: setProblem.of({ name, problem }) });
     // Whoever refused says so in words; which pills are to blame is asked of the sources.
     for (const pill of both.pills) {
       sources?.source(pill).then(
@@ -84,14 +127,20 @@ export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
     visit: (pill) => void visit(pill),
     tell: setTold,
     changed: (state, written) => {
+      onWritten?.(documentOf(state).toData());
       // What was refused is past when something else is written.
       if (written) setTold("");
-      const next = { isEmpty: !state.doc.toString().trim(), pills: state.field(pillField), problems: state.field(problemField) };
-      setShown((now) => (now.isEmpty === next.isEmpty && now.pills === next.pills && now.problems === next.problems ? now : next));
+      const next = {
+        pills: state.field(pillField),
+        problems: state.field(problemField),
+      };
+      setShown((now) => (now.pills === next.pills && now.problems === next.problems ? now : next));
     },
     sources: () => sources,
   };
 
+  const first = useRef(draft ? PillDocument.fromData(draft) : PillDocument.EMPTY);
+  const focused = useRef(isFocused);
   useEffect(() => {
     if (!place.current) return;
     const view = new EditorView({ parent: place.current });
@@ -103,12 +152,22 @@ export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
         changed: (...given) => heard.current.changed(...given),
         sources: () => heard.current.sources(),
       },
-      { "aria-label": "Message", "aria-describedby": why, spellcheck: "true", autocapitalize: "sentences" },
+      {
+        "aria-label": "Message",
+        "aria-describedby": why,
+        spellcheck: "true",
+        autocapitalize: "sentences",
+      },
     );
     INPUTS.set(view, input);
-    view.setState(stateOf(PillDocument.EMPTY, input));
+    view.setState(stateOf(first.current, input));
+    // What was typed before the editor was loaded goes on at its end.
+    view.dispatch({ selection: { anchor: view.state.doc.length } });
     editor.current = view;
+    if (focused.current) view.focus();
     return () => {
+      // It may be made anew at once, as it stood.
+      first.current = documentOf(view.state);
       editor.current = null;
       view.destroy();
     };
@@ -123,6 +182,18 @@ export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
       setTold(wordsOf(error));
     }
   };
+
+  useEffect(() => {
+    if (!handle) return;
+    handle.current = {
+      insert: (text) => {
+        const view = editor.current;
+        view?.focus();
+        view?.dispatch({ ...view.state.replaceSelection(text), userEvent: "input.type" });
+      },
+      clear: () => editor.current && begin(editor.current, PillDocument.EMPTY),
+    };
+  }, [handle]);
 
   return (
     <form
@@ -142,9 +213,6 @@ export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
         />
       )}
       <div ref={place} className="message-input" />
-      <button type="submit" className="primary" aria-disabled={disabled || isEmpty} aria-describedby={why}>
-        Send
-      </button>
       <AttachedList
         pills={pills}
         problems={problems}
@@ -156,6 +224,7 @@ export function Composer({ disabled, reason, onSend, sources }: ComposerProps) {
       <p className="told" role="status">
         {told}
       </p>
+      {children}
       <p id={why} className="reason">
         {reason}
       </p>
@@ -176,9 +245,12 @@ function begin(view: EditorView, document: PillDocument): void {
 
 function marked(view: EditorView | null, name: string, error: unknown): void {
   // A server that is not there says nothing of a pill.
-  if (error instanceof SourceRefused) view?.dispatch({ effects: setProblem.of({ name, problem: error.message }) });
+  if (error instanceof SourceRefused)
+    view?.dispatch({ effects: setProblem.of({ name, problem: error.message }) });
 }
 
 function wordsOf(error: unknown): string {
-  return error instanceof SourceRefused || error instanceof PillError ? error.message : "The server cannot be reached.";
+  return error instanceof SourceRefused || error instanceof PillError
+    ? error.message
+    : "The server cannot be reached.";
 }

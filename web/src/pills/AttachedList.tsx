@@ -33,8 +33,11 @@ function Attached({ pill, problem, sources, onVisit, onRemove, onUpdate }: Attac
 
   async function find() {
     const last = pill.name.split(pill.type === "symbol" ? "." : "/").at(-1) ?? pill.name;
-    const found = (await sources?.complete(last, new AbortController().signal).catch(() => [])) ?? [];
-    setPlaces(found.filter(({ name, type }) => type === pill.type && name !== pill.name).slice(0, 5));
+    const found =
+      (await sources?.complete(last, new AbortController().signal).catch(() => [])) ?? [];
+    setPlaces(
+      found.filter(({ name, type }) => type === pill.type && name !== pill.name).slice(0, 5),
+    );
   }
 
   return (

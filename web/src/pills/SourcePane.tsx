@@ -5,7 +5,10 @@ import type { Source } from "./sources";
 export function SourcePane({ source, onClose }: { source: Source; onClose: () => void }) {
   const pane = useRef<HTMLElement>(null);
   useEffect(() => pane.current?.focus(), [source]);
-  const where = source.path && source.startLine ? `${source.path}:${source.startLine}` : (source.path ?? source.name);
+  const where =
+    source.path && source.startLine
+      ? `${source.path}:${source.startLine}`
+      : (source.path ?? source.name);
   return (
     <section
       ref={pane}

@@ -13,7 +13,12 @@ export function clipboard(tell: (words: string) => void): Extension {
     copy: (event, view) => copied(event, view),
     cut(event, view) {
       if (!copied(event, view)) return false;
-      if (!view.state.readOnly) view.dispatch({ ...view.state.replaceSelection(""), userEvent: "delete.cut", scrollIntoView: true });
+      if (!view.state.readOnly)
+        view.dispatch({
+          ...view.state.replaceSelection(""),
+          userEvent: "delete.cut",
+          scrollIntoView: true,
+        });
       return true;
     },
     paste(event, view) {
@@ -21,7 +26,9 @@ export function clipboard(tell: (words: string) => void): Extension {
       if (!pasted || view.state.readOnly) return false;
       event.preventDefault();
       const { from, to } = view.state.selection.main;
-      const kept = documentOf(view.state).deleteRange(...(from === to ? ([from, to] as const) : widened(view.state.field(pillField), from, to)));
+      const kept = documentOf(view.state).deleteRange(
+        ...(from === to ? ([from, to] as const) : widened(view.state.field(pillField), from, to)),
+      );
       const twice = pasted.context.find((name) => kept.context.includes(name));
       view.dispatch(replacing(view.state, from, to, pasted, "input.paste"));
       // It came as text: the words say why.
@@ -51,7 +58,10 @@ function read(text: string): PillDocument | null {
   try {
     const data = JSON.parse(text) as { text: unknown };
     // An editor knows one kind of line end.
-    return PillDocument.fromData({ ...data, text: typeof data.text === "string" ? data.text.replace(/\r\n?/g, "\n") : data.text });
+    return PillDocument.fromData({
+      ...data,
+      text: typeof data.text === "string" ? data.text.replace(/\r\n?/g, "\n") : data.text,
+    });
   } catch {
     return null;
   }

@@ -1,4 +1,10 @@
-import { DuplicatePillError, InvalidPillNameError, InvalidTextError, PositionError, UnknownPillError } from "./errors";
+import {
+  DuplicatePillError,
+  InvalidPillNameError,
+  InvalidTextError,
+  PositionError,
+  UnknownPillError,
+} from "./errors";
 import { findPills, isName, isPath, points } from "./names";
 
 export type PillType = "file" | "symbol" | "buffer";
@@ -69,7 +75,8 @@ export class PillDocument {
   /** Return the document in which every `[@name]` of `text` is a pill; a name's second time stays text. */
   static parse(text: string, type: PillType = "file"): PillDocument {
     const found = new Map<string, Pill>();
-    for (const { name, start } of findPills(PillDocument.of(text).text)) if (!found.has(name)) found.set(name, { name, type, start });
+    for (const { name, start } of findPills(PillDocument.of(text).text))
+      if (!found.has(name)) found.set(name, { name, type, start });
     return new PillDocument(text, [...found.values()]);
   }
 
@@ -84,14 +91,16 @@ export class PillDocument {
     const found = new Map<string, Pill>();
     for (const { name, type, start } of pills) {
       const written = places.get(name);
-      if (written && !found.has(name)) found.set(name, { name, type, start: nearest(written, text, start) });
+      if (written && !found.has(name))
+        found.set(name, { name, type, start: nearest(written, text, start) });
     }
     return new PillDocument(text, sorted(found.values()));
   }
 
   /** Return the document that a server or a clipboard shows; what is none is refused, what is damaged is made anew. */
   static fromData(data: unknown): PillDocument {
-    if (!isRecord(data) || typeof data.text !== "string" || !Array.isArray(data.pills)) throw new InvalidTextError();
+    if (!isRecord(data) || typeof data.text !== "string" || !Array.isArray(data.pills))
+      throw new InvalidTextError();
     const { text } = data;
     return PillDocument.recover(
       text,
@@ -103,9 +112,18 @@ export class PillDocument {
 
   /** Return what a server is told: the JSON of Python's `document_to_json`. */
   toData(): DocumentData {
-    const properties = { face: "sly-agent-q-context-pill-face", rear_nonsticky: true, keymap: "sly-agent-q-context-pill-map" };
+    const properties = {
+      face: "sly-agent-q-context-pill-face",
+      rear_nonsticky: true,
+      keymap: "sly-agent-q-context-pill-map",
+    };
     const pills = this.pills.map(({ name, type, start }) => {
-      return { name, type, text_properties: { pill: name, ...properties }, start: pointsTo(this.text, start) };
+      return {
+        name,
+        type,
+        text_properties: { pill: name, ...properties },
+        start: pointsTo(this.text, start),
+      };
     });
     return { text: this.text, pills };
   }
@@ -134,7 +152,12 @@ export class PillDocument {
   }
 
   /** Return the document with the pill `[@name]` at `at`. */
-  insertPill(name: string, at: number, type: string = "file", duplicate: "error" | "update" = "error"): PillDocument {
+  insertPill(
+    name: string,
+    at: number,
+    type: string = "file",
+    duplicate: "error" | "update" = "error",
+  ): PillDocument {
     this.checkGap(at);
     const pill = pillOf(name, type, at);
     if (type === "file" && !isPath(name)) throw new InvalidPillNameError(name);
@@ -146,7 +169,9 @@ export class PillDocument {
   /** Return the document with another one at `at`; a pill whose name is attached here stays text. */
   insertDocument(at: number, other: PillDocument): PillDocument {
     const room = this.insertText(at, other.text);
-    const fresh = other.pills.filter((pill) => !this.context.includes(pill.name)).map((pill) => ({ ...pill, start: pill.start + at }));
+    const fresh = other.pills
+      .filter((pill) => !this.context.includes(pill.name))
+      .map((pill) => ({ ...pill, start: pill.start + at }));
     return new PillDocument(room.text, sorted([...room.pills, ...fresh]));
   }
 
@@ -156,7 +181,10 @@ export class PillDocument {
   }
 
   /** Return the document whose pill `name` names something else, in the same place. */
-  updatePill(name: string, { newName, type }: { newName?: string | undefined; type?: string | undefined }): PillDocument {
+  updatePill(
+    name: string,
+    { newName, type }: { newName?: string | undefined; type?: string | undefined },
+  ): PillDocument {
     const old = this.pill(name);
     return this.removePill(name).insertPill(newName ?? name, old.start, type ?? old.type);
   }
@@ -174,8 +202,14 @@ export class PillDocument {
   private replaced(start: number, end: number, text: string, pill?: Pill): PillDocument {
     const moved = text.length - (end - start);
     const before = this.pills.filter((each) => endOf(each) <= start);
-    const behind = this.pills.filter((each) => each.start >= end).map((each) => ({ ...each, start: each.start + moved }));
-    return new PillDocument(this.text.slice(0, start) + text + this.text.slice(end), [...before, ...(pill ? [pill] : []), ...behind]);
+    const behind = this.pills
+      .filter((each) => each.start >= end)
+      .map((each) => ({ ...each, start: each.start + moved }));
+    return new PillDocument(this.text.slice(0, start) + text + this.text.slice(end), [
+      ...before,
+      ...(pill ? [pill] : []),
+      ...behind,
+    ]);
   }
 
   private check(position: number): void {
@@ -191,7 +225,10 @@ export class PillDocument {
 /** Return the range from `start` to `end` with every pill that it touches as a whole. */
 export function widened(pills: readonly Pill[], start: number, end: number): [number, number] {
   const touched = pills.filter((pill) => Math.max(pill.start, start) < Math.min(endOf(pill), end));
-  return [Math.min(start, ...touched.map((pill) => pill.start)), Math.max(end, ...touched.map(endOf))];
+  return [
+    Math.min(start, ...touched.map((pill) => pill.start)),
+    Math.max(end, ...touched.map(endOf)),
+  ];
 }
 
 /** Return in UTF-16 units where the character of that number stands; what is outside of the text stays as far outside. */

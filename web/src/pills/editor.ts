@@ -1,4 +1,10 @@
-import { deleteCharBackwardStrict, history, historyKeymap, insertNewline, standardKeymap } from "@codemirror/commands";
+import {
+  deleteCharBackwardStrict,
+  history,
+  historyKeymap,
+  insertNewline,
+  standardKeymap,
+} from "@codemirror/commands";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { clipboard } from "./clipboard";
@@ -23,7 +29,11 @@ export interface Heard {
 
 /** Return the state of an editor in which a document stands, with nothing to be undone. */
 export function stateOf(document: PillDocument, extensions: Extension): EditorState {
-  const state = { doc: document.text, selection: { anchor: document.text.length }, extensions: [extensions, pillField.init(() => document.pills)] };
+  const state = {
+    doc: document.text,
+    selection: { anchor: document.text.length },
+    extensions: [extensions, pillField.init(() => document.pills)],
+  };
   return EditorState.create(state);
 }
 
@@ -52,7 +62,8 @@ export function messageInput(heard: Heard, attributes: Record<string, string>): 
 
 /** Send on Enter alone; while an input method composes, it takes its word and sends nothing. */
 function entered(event: KeyboardEvent, send: () => void): boolean {
-  if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return false;
+  if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey)
+    return false;
   if (!event.isComposing) send();
   return true;
 }

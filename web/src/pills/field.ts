@@ -1,5 +1,14 @@
 import { invertedEffects, isolateHistory } from "@codemirror/commands";
-import { type ChangeDesc, type EditorState, type Extension, EditorState as State, StateEffect, StateField, type Transaction, type TransactionSpec } from "@codemirror/state";
+import {
+  type ChangeDesc,
+  type EditorState,
+  type Extension,
+  EditorState as State,
+  StateEffect,
+  StateField,
+  type Transaction,
+  type TransactionSpec,
+} from "@codemirror/state";
 import { endOf, type Pill, PillDocument, widened } from "./document";
 
 /** Say which pills there are, by where they stand behind the changes: those that are not written there are gone, misplaced ones are made anew. */
@@ -15,7 +24,8 @@ export const pillField = StateField.define<readonly Pill[]>({
     let after = change.docChanged ? moved(untouched(pills, change.changes), change.changes) : pills;
     // What is dragged is deleted in one place and written in another.
     if (change.isUserEvent("move.drop")) after = sound(change, [...after, ...pills]);
-    for (const effect of change.effects) if (effect.is(setPills)) after = sound(change, effect.value);
+    for (const effect of change.effects)
+      if (effect.is(setPills)) after = sound(change, effect.value);
     return after;
   },
 });
@@ -32,7 +42,10 @@ export const problemField = StateField.define<ReadonlyMap<string, string>>({
     }
     const attached = new Set(change.state.field(pillField).map((pill) => pill.name));
     for (const name of after.keys()) if (!attached.has(name)) after.delete(name);
-    return after.size === problems.size && [...after].every(([name, problem]) => problems.get(name) === problem) ? problems : after;
+    return after.size === problems.size &&
+      [...after].every(([name, problem]) => problems.get(name) === problem)
+      ? problems
+      : after;
   },
 });
 
@@ -53,7 +66,13 @@ export function documentOf(state: EditorState): PillDocument {
 }
 
 /** Return the change that puts `other` in the place of a range, pills and all; those that are attached elsewhere stay text. */
-export function replacing(state: EditorState, from: number, to: number, other: PillDocument, userEvent: string): TransactionSpec {
+export function replacing(
+  state: EditorState,
+  from: number,
+  to: number,
+  other: PillDocument,
+  userEvent: string,
+): TransactionSpec {
   const [start, end] = from === to ? [from, to] : widened(state.field(pillField), from, to);
   const after = documentOf(state).deleteRange(start, end).insertDocument(start, other);
   return {
@@ -69,11 +88,20 @@ export function replacing(state: EditorState, from: number, to: number, other: P
 /** Return the change that takes a pill away. */
 export function removing(state: EditorState, name: string): TransactionSpec {
   const pill = documentOf(state).pill(name);
-  return { changes: { from: pill.start, to: endOf(pill) }, userEvent: "delete.pill", annotations: isolateHistory.of("full") };
+  return {
+    changes: { from: pill.start, to: endOf(pill) },
+    userEvent: "delete.pill",
+    annotations: isolateHistory.of("full"),
+  };
 }
 
 /** Return the change that lets a pill name something else, where it stands. */
-export function updating(state: EditorState, name: string, newName: string, type: string): TransactionSpec {
+export function updating(
+  state: EditorState,
+  name: string,
+  newName: string,
+  type: string,
+): TransactionSpec {
   const document = documentOf(state);
   const old = document.pill(name);
   const after = document.updatePill(name, { newName, type });
@@ -91,7 +119,10 @@ function sound(change: Transaction, pills: readonly Pill[]): readonly Pill[] {
 
 /** Half a character, which a broken paste may hold, is nothing that can be sent; here it only must not stop the editor. */
 function wellFormed(text: string): string {
-  return text.replace(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, "\uFFFD");
+  return text.replace(
+    /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g,
+    "\uFFFD",
+  );
 }
 
 function untouched(pills: readonly Pill[], changes: ChangeDesc): readonly Pill[] {
@@ -104,7 +135,9 @@ function untouched(pills: readonly Pill[], changes: ChangeDesc): readonly Pill[]
 
 /** Tell whether a change of that range takes something of a pill away, or writes inside of it. */
 function touches(pill: Pill, from: number, to: number): boolean {
-  return from === to ? pill.start < from && from < endOf(pill) : Math.max(pill.start, from) < Math.min(endOf(pill), to);
+  return from === to
+    ? pill.start < from && from < endOf(pill)
+    : Math.max(pill.start, from) < Math.min(endOf(pill), to);
 }
 
 function moved(pills: readonly Pill[], changes: ChangeDesc): readonly Pill[] {
@@ -116,14 +149,19 @@ function moved(pills: readonly Pill[], changes: ChangeDesc): readonly Pill[] {
 /** Let a change that cuts a pill take the rest of it as well; what would be written inside of one is not. */
 function whole(change: Transaction): Transaction | readonly TransactionSpec[] {
   const pills = change.startState.field(pillField);
-  if (!change.docChanged || !pills.length || change.effects.some((effect) => effect.is(setPills))) return change;
+  if (!change.docChanged || !pills.length || change.effects.some((effect) => effect.is(setPills)))
+    return change;
   const rest: { from: number; to: number }[] = [];
   let inside = false;
   change.changes.iterChangedRanges((from, to) => {
     for (const pill of pills.filter((each) => touches(each, from, to))) {
       inside ||= from === to;
-      for (const [start, end] of [[pill.start, from], [to, endOf(pill)]] as const) {
-        if (start < end) rest.push({ from: change.changes.mapPos(start, 1), to: change.changes.mapPos(end, -1) });
+      for (const [start, end] of [
+        [pill.start, from],
+        [to, endOf(pill)],
+      ] as const) {
+        if (start < end)
+          rest.push({ from: change.changes.mapPos(start, 1), to: change.changes.mapPos(end, -1) });
       }
     }
   }, true);

@@ -13,7 +13,11 @@ class PillWidget extends WidgetType {
   }
 
   override eq(other: PillWidget): boolean {
-    return this.pill.name === other.pill.name && this.pill.type === other.pill.type && this.problem === other.problem;
+    return (
+      this.pill.name === other.pill.name &&
+      this.pill.type === other.pill.type &&
+      this.problem === other.problem
+    );
   }
 
   override toDOM(): HTMLElement {
@@ -44,7 +48,8 @@ export function marks(visit: (pill: Pill) => void): Extension {
     EditorView.atomicRanges.of((view) => decorated(view.state)),
     EditorView.domEventHandlers({
       click(event, view) {
-        const dom = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-pill]") : null;
+        const dom =
+          event.target instanceof Element ? event.target.closest<HTMLElement>("[data-pill]") : null;
         const pill = view.state.field(pillField).find((each) => each.name === dom?.dataset.pill);
         if (pill) visit(pill);
         return pill !== undefined;
@@ -56,6 +61,13 @@ export function marks(visit: (pill: Pill) => void): Extension {
 function decorated(state: EditorState): DecorationSet {
   const problems = state.field(problemField);
   return Decoration.set(
-    state.field(pillField).map((pill) => Decoration.replace({ widget: new PillWidget(pill, problems.get(pill.name)) }).range(pill.start, endOf(pill))),
+    state
+      .field(pillField)
+      .map((pill) =>
+        Decoration.replace({ widget: new PillWidget(pill, problems.get(pill.name)) }).range(
+          pill.start,
+          endOf(pill),
+        ),
+      ),
   );
 }

@@ -10,7 +10,13 @@ const UNPRINTABLE = /(?! )[\p{C}\p{Z}]/u;
 /** Tell whether `name` can stand in a pill. */
 export function isName(name: string): boolean {
   const paired = name.length > 0 && endOfName(name, 0) === name.length;
-  return paired && name[0] !== " " && !name.endsWith(" ") && !UNPRINTABLE.test(name) && points(name) <= LONGEST_NAME;
+  return (
+    paired &&
+    name[0] !== " " &&
+    !name.endsWith(" ") &&
+    !UNPRINTABLE.test(name) &&
+    points(name) <= LONGEST_NAME
+  );
 }
 
 /** Tell whether `name` is a path from a root to a file: never absolute, never up, the same on every system. */
@@ -18,7 +24,12 @@ export function isPath(name: string): boolean {
   const steps = name.split("/");
   const last = steps[steps.length - 1];
   const kept = steps.every((step) => step === "." || !/[. ]$/.test(step));
-  return kept && last !== "" && last !== "." && !/^[/~]|\\|^[A-Za-z]:|^[A-Za-z][\p{L}\p{N}_+.-]*:\//u.test(name);
+  return (
+    kept &&
+    last !== "" &&
+    last !== "." &&
+    !/^[/~]|\\|^[A-Za-z]:|^[A-Za-z][\p{L}\p{N}_+.-]*:\//u.test(name)
+  );
 }
 
 /** Return where each pill is written in `text`, and its name, in order. */

@@ -39,17 +39,29 @@ export interface ServerOptions {
 }
 
 /** Return the sources that a server's chat has (docs/server.md). */
-export function serverSources({ session, base = "", token = null, fetch: ask = (...said) => globalThis.fetch(...said) }: ServerOptions): PillSources {
-  async function get<T>(what: string, query: Record<string, string>, signal?: AbortSignal): Promise<T> {
+export function serverSources({
+  session,
+  base = "",
+  token = null,
+  fetch: ask = (...said) => globalThis.fetch(...said),
+}: ServerOptions): PillSources {
+  async function get<T>(
+    what: string,
+    query: Record<string, string>,
+    signal?: AbortSignal,
+  ): Promise<T> {
     const headers = token ? { Authorization: `Bearer ${token}` } : {};
     const where = `${base}/api/sessions/${encodeURIComponent(await session())}/${what}?${new URLSearchParams(query)}`;
     const answer = await ask(where, { headers, cache: "no-store", ...(signal ? { signal } : {}) });
     const said: unknown = await answer.json();
-    if (!answer.ok) throw new SourceRefused(wordsOf(said) ?? `The server answered ${answer.status}.`);
+    if (!answer.ok)
+      throw new SourceRefused(wordsOf(said) ?? `The server answered ${answer.status}.`);
     return said as T;
   }
   return {
-    complete: async (prefix, signal) => (await get<{ completions: Candidate[] }>("completions", { prefix, limit: MOST }, signal)).completions,
+    complete: async (prefix, signal) =>
+      (await get<{ completions: Candidate[] }>("completions", { prefix, limit: MOST }, signal))
+        .completions,
     source: ({ name, type }) => get<Source>("source", { name, type }),
   };
 }

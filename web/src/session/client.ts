@@ -1,4 +1,5 @@
 import type { ChatProps, MessageProps } from "@props";
+import type { Forecast, InspectionSource } from "../inspect/data";
 import type { PillData } from "../pills/document";
 import { type PillSources, serverSources } from "../pills/sources";
 import { backoff, waited } from "./backoff";
@@ -7,6 +8,24 @@ import { backoff, waited } from "./backoff";
 export interface Opened {
   sessionId: string;
   contextProps: ChatProps;
+}
+
+/** What a server lets this page do. */
+export interface Settings {
+  inspect: boolean;
+  models: string[];
+  editor: boolean;
+  store: string | null;
+}
+
+/** A chat in the list. */
+export interface Listed {
+  id: string;
+  title: string;
+  at: string | null;
+  pressure: number | null;
+  model: string | null;
+  readOnly: boolean;
 }
 
 /** A page of all that was said, oldest first; `before` is where the page before it ends. */
@@ -24,6 +43,8 @@ export class Refused extends Error {
     readonly kind = "",
     /** it says what is wrong with an attachment */
     readonly isAttachment = false,
+    /** what a message over the budget needs, and what fits */
+    readonly overflow: { tokens: number; most: number } | null = null,
   ) {
     super(detail);
     this.name = "Refused";
@@ -56,19 +77,71 @@ export class Client {
   private readonly token: string | null;
   private readonly ask: typeof fetch;
 
-  constructor({ base = "", token = null, fetch: ask = (...said) => globalThis.fetch(...said) }: ClientOptions = {}) {
+  constructor({
+    base = "",
+    token = null,
+    fetch: ask = (...said) => globalThis.fetch(...said),
+  }: ClientOptions = {}) {
     this.base = base;
     this.token = token;
     this.ask = ask;
   }
 
-  /** Return the ids of one's own chats. */
-  async list(): Promise<string[]> {
-    return (await this.json<{ sessions: string[] }>("GET", "")).sessions;
+  /** Return what the server lets this page do. */
+  settings(): Promise<Settings> {
+    return this.json("GET", "/settings");
+  }
+
+  /** Return the chats, newest first. */
+  async list(): Promise<Listed[]> {
+    return (await this.json<{ chats: Listed[] }>("GET", path())).chats;
+  }
+
+  /** Rename a chat, or let another model answer in it. */
+  patch(session: string, changed: { title?: string; model?: string }): Promise<ChatProps> {
+    return this.changed("PATCH", path(session), changed);
+  }
+
+  /** Attach a file to a chat. */
+  async upload(session: string, file: File): Promise<void> {
+    const body = new FormData();
+    body.append("file", file, file.name);
+    await this.request("POST", path(session, "uploads"), { body });
+  }
+
+  /** Open what a pill names in the user's editor. */
+  async open(session: string, name: string): Promise<void> {
+    const body = JSON.stringify({ name, type: "file" });
+    const headers = { "Content-Type": "application/json" };
+    await this.request("POST", path(session, "source", "open"), { body, headers });
+  }
+
+  /** Return what the model sees of a chat, and why; the right `inspect` is needed. */
+  inspect(session: string): InspectionSource {
+    const get = <T>(...what: string[]) => this.json<T>("GET", path(session, ...what));
+    return {
+      inspection: () => get("inspect"),
+      timeline: async () => (await get<{ entries: never[] }>("inspect", "timeline")).entries,
+      receipts: async () => (await get<{ receipts: never[] }>("receipts")).receipts,
+      turns: async (ids) => {
+        const asked = new URLSearchParams(ids.map((id) => ["id", id]));
+        const where = `${path(session, "inspect", "turns")}?${asked}`;
+        return (await this.json<{ turns: never[] }>("GET", where)).turns;
+      },
+      search: async (query) => {
+        const where = `${path(session, "inspect", "search")}?${new URLSearchParams({ q: query })}`;
+        return (await this.json<{ found: never[] }>("GET", where)).found;
+      },
+    };
+  }
+
+  /** Return what sending a message would do. */
+  forecast(session: string, content: string, pills: PillData[]): Promise<Forecast> {
+    return this.json("POST", path(session, "inspect", "draft"), { content, pills });
   }
 
   create(): Promise<Opened> {
-    return this.json("POST", "");
+    return this.json("POST", path());
   }
 
   show(session: string): Promise<Opened> {
@@ -80,17 +153,31 @@ export class Client {
   }
 
   history(session: string, before: string | null, limit: number): Promise<HistoryPage> {
-    const asked = new URLSearchParams({ limit: String(limit), ...(before === null ? {} : { before }) });
+    const asked = new URLSearchParams({
+      limit: String(limit),
+      ...(before === null ? {} : { before }),
+    });
     return this.json("GET", `${path(session, "history")}?${asked}`);
   }
 
+  /** Delete a chat, also while the page is being closed. */
   async delete(session: string): Promise<void> {
-    await this.request("DELETE", path(session));
+    await this.request("DELETE", path(session), { keepalive: true });
   }
 
   /** Say something, with the pills in it; asked again under one key where nothing came back, it is taken in once. */
-  async send(session: string, content: string, key: string, pills: PillData[] = []): Promise<ChatProps> {
-    return this.changed("POST", path(session, "messages"), pills.length ? { content, pills } : { content }, key);
+  async send(
+    session: string,
+    content: string,
+    key: string,
+    pills: PillData[] = [],
+  ): Promise<ChatProps> {
+    return this.changed(
+      "POST",
+      path(session, "messages"),
+      pills.length ? { content, pills } : { content },
+      key,
+    );
   }
 
   /** Return who knows what can be attached in a chat. */
@@ -104,11 +191,18 @@ export class Client {
 
   /** Do what has no words of its own: compress, clear, cancel, regenerate; with a message: recall, pin. */
   act(session: string, what: string, message?: string): Promise<ChatProps> {
-    return this.changed("POST", message === undefined ? path(session, what) : path(session, "messages", message, what));
+    return this.changed(
+      "POST",
+      message === undefined ? path(session, what) : path(session, "messages", message, what),
+    );
   }
 
   /** Open the stream of a chat's events, behind the one that was seen last. */
-  async events(session: string, last: string | null, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  async events(
+    session: string,
+    last: string | null,
+    signal: AbortSignal,
+  ): Promise<ReadableStream<Uint8Array>> {
     const answer = await this.request("GET", path(session, "events"), {
       headers: { Accept: "text/event-stream", ...(last === null ? {} : { "Last-Event-ID": last }) },
       signal,
@@ -117,7 +211,17 @@ export class Client {
     return answer.body;
   }
 
-  private async changed(method: string, where: string, body?: unknown, key?: string): Promise<ChatProps> {
+  /** Change a chat by a route of its own: rules, undo, rewind. */
+  change(session: string, method: string, where: string[], body?: unknown): Promise<ChatProps> {
+    return this.changed(method, path(session, ...where), body);
+  }
+
+  private async changed(
+    method: string,
+    where: string,
+    body?: unknown,
+    key?: string,
+  ): Promise<ChatProps> {
     return (await this.json<{ contextProps: ChatProps }>(method, where, body, key)).contextProps;
   }
 
@@ -136,19 +240,29 @@ export class Client {
           throw new Unreachable();
         })) as T;
       } catch (error) {
-        const again = error instanceof Unreachable || (error instanceof Refused && AGAIN.has(error.status));
+        const again =
+          error instanceof Unreachable || (error instanceof Refused && AGAIN.has(error.status));
         if (!again || tried >= tries) throw error;
       }
       await waited(backoff(tried - 1), NEVER);
     }
   }
 
-  private async request(method: string, where: string, options: RequestInit = {}): Promise<Response> {
+  private async request(
+    method: string,
+    where: string,
+    options: RequestInit = {},
+  ): Promise<Response> {
     const headers = new Headers(options.headers);
     if (this.token) headers.set("Authorization", `Bearer ${this.token}`);
     let answer: Response;
     try {
-      answer = await this.ask(`${this.base}/api/sessions${where}`, { ...options, method, headers, cache: "no-store" });
+      answer = await this.ask(`${this.base}/api${where}`, {
+        ...options,
+        method,
+        headers,
+        cache: "no-store",
+      });
     } catch (error) {
       if (error instanceof DOMException && error.name === "AbortError") throw error;
       throw new Unreachable();
@@ -161,7 +275,7 @@ export class Client {
 const NEVER = new AbortController().signal;
 
 function path(...names: string[]): string {
-  return names.map((name) => `/${encodeURIComponent(name)}`).join("");
+  return ["sessions", ...names].map((name) => `/${encodeURIComponent(name)}`).join("");
 }
 
 interface Refusal {
@@ -169,15 +283,26 @@ interface Refusal {
   detail?: unknown;
   error?: string;
   pills?: unknown;
+  tokens?: number;
+  most?: number;
 }
 
 /** Return what a server answered as an error. */
 async function refusalOf(answer: Response): Promise<Refused> {
   const said = ((await answer.json().catch(() => null)) ?? {}) as Refusal;
-  return new Refused(answer.status, detailOf(said) ?? `The server answered ${answer.status}.`, said.error, said.pills !== undefined);
+  return new Refused(
+    answer.status,
+    detailOf(said) ?? `The server answered ${answer.status}.`,
+    said.error,
+    said.pills !== undefined,
+    said.tokens !== undefined && said.most !== undefined
+      ? { tokens: said.tokens, most: said.most }
+      : null,
+  );
 }
 
 function detailOf({ detail }: Refusal): string | null {
-  if (Array.isArray(detail)) return detail.map((each: { msg?: string }) => each.msg ?? "").join("; ");
+  if (Array.isArray(detail))
+    return detail.map((each: { msg?: string }) => each.msg ?? "").join("; ");
   return typeof detail === "string" ? detail : null;
 }

@@ -23,7 +23,12 @@ const FINAL = new Set([400, 401, 403, 404, 422]);
  * Hear a chat's events until `signal` ends it; a connection that breaks is made anew, each time after a longer wait, and goes on behind the
  * event that was heard last. What the server holds no more it replaces by how all stands.
  */
-export async function listen(client: Client, session: string, heard: Heard, signal: AbortSignal): Promise<void> {
+export async function listen(
+  client: Client,
+  session: string,
+  heard: Heard,
+  signal: AbortSignal,
+): Promise<void> {
   let last: string | null = null;
   let tries = 0;
   heard.connection("connecting");

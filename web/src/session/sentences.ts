@@ -23,6 +23,17 @@ export function sentenceOf(error: unknown): string {
   if (!(error instanceof Refused)) return error instanceof Error ? error.message : String(error);
   // What is wrong with an attachment is said of it by name.
   if (error.isAttachment) return error.message;
+  if (error.overflow) {
+    const [needed, most] = [error.overflow.tokens, error.overflow.most].map((each) =>
+      each.toLocaleString("en"),
+    );
+    return `This message needs ${needed} tokens; at most ${most} fit. Shorten it, or attach it as a file.`;
+  }
   const known = BY_ERROR[error.kind] ?? BY_STATUS[error.status];
-  return known ?? (error.status < 500 ? "This could not be done. Change the message and try again." : "The server could not save this. Try again.");
+  return (
+    known ??
+    (error.status < 500
+      ? "This could not be done. Change the message and try again."
+      : "The server could not save this. Try again.")
+  );
 }

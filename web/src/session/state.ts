@@ -9,6 +9,7 @@ export const INITIAL: ChatProps = {
   status: "ready",
   phase: "ready",
   answering: false,
+  ending: null,
   canSend: true,
   actions: { send: true, compress: false, clear: false },
 };
@@ -70,7 +71,9 @@ export function reduce(state: SessionState, change: Change): SessionState {
     case "opened":
       return NOTHING;
     case "connection":
-      return state.connection === change.connection ? state : { ...state, connection: change.connection };
+      return state.connection === change.connection
+        ? state
+        : { ...state, connection: change.connection };
     case "props":
       return followed(state, change.props);
     case "delta":
@@ -105,7 +108,10 @@ export function said(props: ChatProps): MessageProps[] {
 function followed(state: SessionState, props: ChatProps): SessionState {
   const last = said(props).at(-1);
   const known = (message: MessageProps) => message.id === last?.id;
-  const isNew = state.contextProps !== INITIAL && !state.log.some(known) && !state.contextProps.messages.some(known);
+  const isNew =
+    state.contextProps !== INITIAL &&
+    !state.log.some(known) &&
+    !state.contextProps.messages.some(known);
   const writing = props.answering || ((isNew || state.asked) && last?.role === "user");
   const log = state.known ? appended(state.log, props) : null;
   return {

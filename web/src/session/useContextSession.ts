@@ -38,6 +38,9 @@ export interface ContextSession extends SessionState {
   onEdit: (message: string, content: string) => Promise<boolean>;
   onPin: (message: string) => Promise<boolean>;
   onRecall: (message: string) => Promise<boolean>;
+  /** change something else by its route; the answer comes as events */
+  onChange: (method: string, where: string[], body?: unknown) => Promise<boolean>;
+  onUpload: (file: File) => Promise<boolean>;
   /** bring the page of the log before what is here */
   onOlder: () => Promise<boolean>;
   /** try to connect at once */
@@ -47,7 +50,11 @@ export interface ContextSession extends SessionState {
 }
 
 /** Keep one conversation on a server in step with a component: what it may show comes in as events, what the user does goes out as requests. */
-export function useContextSession({ client: given, session: asked, onBegun }: ContextSessionOptions = {}): ContextSession {
+export function useContextSession({
+  client: given,
+  session: asked,
+  onBegun,
+}: ContextSessionOptions = {}): ContextSession {
   const own = useMemo(() => new Client(), []);
   const client = given ?? own;
   const [begun, setBegun] = useState<string | null>(null);
@@ -77,8 +84,10 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
       {
         event: ({ kind, data }) => {
           if (kind === "props") change({ type: "props", props: JSON.parse(data) as ChatProps });
-          if (kind === "delta") change({ type: "delta", text: (JSON.parse(data) as { text: string }).text });
-          if (kind === "problem") change({ type: "problem", what: (JSON.parse(data) as { what: string }).what });
+          if (kind === "delta")
+            change({ type: "delta", text: (JSON.parse(data) as { text: string }).text });
+          if (kind === "problem")
+            change({ type: "problem", what: (JSON.parse(data) as { what: string }).what });
         },
         connection: (connection) => change({ type: "connection", connection }),
         refused: (error) => setDenied(error.status),
@@ -147,7 +156,8 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
   );
 
   const act = useCallback(
-    (what: string, message?: string) => attempted(async () => session !== null && (await client.act(session, what, message))),
+    (what: string, message?: string) =>
+      attempted(async () => session !== null && (await client.act(session, what, message))),
     [attempted, client, session],
   );
 
@@ -156,7 +166,9 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
     const { before } = state;
     if (session === null || before === null || older.current === before) return false;
     older.current = before;
-    const done = await attempted(async () => change({ type: "older", before, page: await client.history(session, before, PAGE) }));
+    const done = await attempted(async () =>
+      change({ type: "older", before, page: await client.history(session, before, PAGE) }),
+    );
     older.current = null;
     return done;
   }, [attempted, client, session, state.before]);
@@ -182,11 +194,23 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
       return done;
     }, [act]),
     onEdit: useCallback(
-      (message, content) => attempted(async () => session !== null && (await client.edit(session, message, content))),
+      (message, content) =>
+        attempted(async () => session !== null && (await client.edit(session, message, content))),
       [attempted, client, session],
     ),
     onPin: useCallback((message) => act("pin", message), [act]),
     onRecall: useCallback((message) => act("recall", message), [act]),
+    onChange: useCallback(
+      (method, where, body) =>
+        attempted(
+          async () => session !== null && (await client.change(session, method, where, body)),
+        ),
+      [attempted, client, session],
+    ),
+    onUpload: useCallback(
+      (file) => attempted(async () => client.upload(await begin(), file)),
+      [attempted, begin, client],
+    ),
     onOlder,
     onReconnect: useCallback(() => setAttempt((before) => before + 1), []),
     onDismiss: useCallback(() => change({ type: "problem", what: null }), []),
@@ -195,5 +219,7 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
 
 /** Return a key that no other message has; `randomUUID` is not there where a page comes over plain HTTP. */
 function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
 }

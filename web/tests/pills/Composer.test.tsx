@@ -1,5 +1,10 @@
 import { EditorView } from "@codemirror/view";
-import { acceptCompletion, completionStatus, currentCompletions, startCompletion } from "@codemirror/autocomplete";
+import {
+  acceptCompletion,
+  completionStatus,
+  currentCompletions,
+  startCompletion,
+} from "@codemirror/autocomplete";
 import { act, cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -8,7 +13,12 @@ import { MIME } from "../../src/pills/clipboard";
 import { attach } from "../../src/pills/completion";
 import { PillDocument, type PillData } from "../../src/pills/document";
 import { documentOf } from "../../src/pills/field";
-import { type Candidate, type PillSources, type Source, SourceRefused } from "../../src/pills/sources";
+import {
+  type Candidate,
+  type PillSources,
+  type Source,
+  SourceRefused,
+} from "../../src/pills/sources";
 
 const GONE = "Cannot attach context: file not found";
 
@@ -23,12 +33,27 @@ class Sources implements PillSources {
     signal.addEventListener("abort", () => this.aborted++);
     await this.held;
     const wanted = prefix.replace(/^\[?@/, "");
-    return this.files.filter((name) => name.includes(wanted)).map((name) => ({ name, type: "file", detail: "" }));
+    return this.files
+      .filter((name) => name.includes(wanted))
+      .map((name) => ({ name, type: "file", detail: "" }));
   }
 
-  async source({ name, type }: { name: string; type: "file" | "symbol" | "buffer" }): Promise<Source> {
+  async source({
+    name,
+    type,
+  }: {
+    name: string;
+    type: "file" | "symbol" | "buffer";
+  }): Promise<Source> {
     if (!this.files.includes(name)) throw new SourceRefused(GONE);
-    return { name, type, content: `the content of ${name}`, path: name, startLine: null, notice: null };
+    return {
+      name,
+      type,
+      content: `the content of ${name}`,
+      path: name,
+      startLine: null,
+      notice: null,
+    };
   }
 }
 
@@ -53,19 +78,38 @@ function composed(given: Partial<ComposerProps> = {}): EditorView {
 
 function typed(view: EditorView, text: string): void {
   const { head } = view.state.selection.main;
-  act(() => view.dispatch({ changes: { from: head, insert: text }, selection: { anchor: head + text.length }, userEvent: "input.type" }));
+  act(() =>
+    view.dispatch({
+      changes: { from: head, insert: text },
+      selection: { anchor: head + text.length },
+      userEvent: "input.type",
+    }),
+  );
 }
 
 function attached(view: EditorView, ...names: string[]): void {
-  for (const name of names) act(() => attach(view, { name, type: "file" }, view.state.selection.main.head, view.state.selection.main.head, () => {}));
+  for (const name of names)
+    act(() =>
+      attach(
+        view,
+        { name, type: "file" },
+        view.state.selection.main.head,
+        view.state.selection.main.head,
+        () => {},
+      ),
+    );
 }
 
-const listed = () => screen.queryAllByRole("listitem").map((each) => each.querySelector("button")?.textContent);
+const listed = () =>
+  screen.queryAllByRole("listitem").map((each) => each.querySelector("button")?.textContent);
 
 /** A clipboard that an event carries, which happy-dom does not make by itself. */
 function clipboardEvent(kind: string, data: Map<string, string>): Event {
   const event = new Event(kind, { bubbles: true, cancelable: true });
-  const clipboardData = { setData: (type: string, text: string) => data.set(type, text), getData: (type: string) => data.get(type) ?? "" };
+  const clipboardData = {
+    setData: (type: string, text: string) => data.set(type, text),
+    getData: (type: string) => data.get(type) ?? "",
+  };
   return Object.assign(event, { clipboardData });
 }
 
@@ -83,9 +127,12 @@ describe("a message", () => {
     attached(view, "src/agent.py");
     expect(listed()).toEqual(["src/agent.py"]);
     await act(async () => void fireEvent.keyDown(view.contentDOM, { key: "Enter" }));
-    expect(sent.map(({ content, pills }) => [content, pills.map(({ name, type, start }) => [name, type, start])])).toEqual([
-      ["🙂 see [@src/agent.py]", [["src/agent.py", "file", 6]]],
-    ]);
+    expect(
+      sent.map(({ content, pills }) => [
+        content,
+        pills.map(({ name, type, start }) => [name, type, start]),
+      ]),
+    ).toEqual([["🙂 see [@src/agent.py]", [["src/agent.py", "file", 6]]]]);
     expect([view.state.doc.toString(), listed()]).toEqual(["", []]);
   });
 
@@ -94,7 +141,11 @@ describe("a message", () => {
     typed(view, "hello");
     fireEvent.keyDown(view.contentDOM, { key: "Enter" });
     fireEvent.submit(view.dom.closest("form") as HTMLFormElement);
-    expect([sent, view.state.doc.toString(), screen.getByText("The window is full.").textContent]).toEqual([[], "hello", "The window is full."]);
+    expect([
+      sent,
+      view.state.doc.toString(),
+      screen.getByText("The window is full.").textContent,
+    ]).toEqual([[], "hello", "The window is full."]);
     cleanup();
     const other = composed();
     fireEvent.keyDown(other.contentDOM, { key: "Enter" });
@@ -121,8 +172,12 @@ describe("a message", () => {
     await act(async () => answer(false));
     expect(view.state.doc.toString()).toBe("[@gone.py][@src/agent.py]\n[@notes.txt]");
     await waitFor(() => expect(screen.getByText(GONE)).toBeTruthy());
-    expect(screen.getByLabelText(`gone.py, attached file: ${GONE}`).className).toContain("pill-missing");
-    expect(screen.getByLabelText("src/agent.py, attached file").className).not.toContain("pill-missing");
+    expect(screen.getByLabelText(`gone.py, attached file: ${GONE}`).className).toContain(
+      "pill-missing",
+    );
+    expect(screen.getByLabelText("src/agent.py, attached file").className).not.toContain(
+      "pill-missing",
+    );
   });
 });
 
@@ -142,7 +197,9 @@ describe("a pill", () => {
     attached(view, "old/agent.py", "old/nothing.py");
     for (const name of ["old/agent.py", "old/nothing.py"]) {
       fireEvent.click(screen.getByRole("button", { name }));
-      await waitFor(() => expect(screen.getByLabelText(`${name}, attached file: ${GONE}`)).toBeTruthy());
+      await waitFor(() =>
+        expect(screen.getByLabelText(`${name}, attached file: ${GONE}`)).toBeTruthy(),
+      );
     }
     await waitFor(() => expect(screen.getByRole("status").textContent).toBe(GONE));
     fireEvent.click(await screen.findByRole("button", { name: "Update old/nothing.py" }));
@@ -160,7 +217,9 @@ describe("a pill", () => {
     vi.spyOn(sources, "source").mockRejectedValue(new TypeError("fetch failed"));
     fireEvent.click(screen.getByRole("button", { name: "notes.txt" }));
     await screen.findByText("The server cannot be reached.");
-    expect(screen.getByLabelText("notes.txt, attached file").className).not.toContain("pill-missing");
+    expect(screen.getByLabelText("notes.txt, attached file").className).not.toContain(
+      "pill-missing",
+    );
   });
 
   it("goes whole by Backspace and by Delete", () => {
@@ -190,7 +249,10 @@ describe("behind an @", () => {
     typed(view, "see @src");
     expect(await completed(view)).toEqual(["src/agent.py", "src/other.py"]);
     await waitFor(() => expect(acceptCompletion(view)).toBe(true));
-    expect([documentOf(view.state).context, view.state.doc.toString()]).toEqual([["src/agent.py"], "see [@src/agent.py]"]);
+    expect([documentOf(view.state).context, view.state.doc.toString()]).toEqual([
+      ["src/agent.py"],
+      "see [@src/agent.py]",
+    ]);
     expect(sources.asked).toContain("@src");
   });
 
@@ -200,7 +262,9 @@ describe("behind an @", () => {
     typed(view, " @notes");
     expect(await completed(view)).toEqual(["notes.txt"]);
     await waitFor(() => expect(acceptCompletion(view)).toBe(true));
-    await waitFor(() => expect(screen.getByRole("status").textContent).toBe("Context already attached"));
+    await waitFor(() =>
+      expect(screen.getByRole("status").textContent).toBe("Context already attached"),
+    );
     expect(view.state.doc.toString()).toBe("[@notes.txt] @notes");
   });
 
@@ -226,7 +290,10 @@ describe("behind an @", () => {
     await waitFor(() => expect(screen.getByRole("status").textContent).toBe("Loading file names…"));
     go();
     await waitFor(() => expect(screen.getByRole("status").textContent).toBe(""));
-    expect(currentCompletions(view.state).map((each) => each.label)).toEqual(["src/agent.py", "src/other.py"]);
+    expect(currentCompletions(view.state).map((each) => each.label)).toEqual([
+      "src/agent.py",
+      "src/other.py",
+    ]);
   });
 
   it.each(["ann@example", "no at", "[@notes.txt]"])("nothing is asked in %j", async (text) => {
@@ -245,9 +312,16 @@ describe("the clipboard", () => {
     act(() => view.dispatch({ selection: { anchor: 2, head: 16 } }));
     const data = new Map<string, string>();
     act(() => void view.contentDOM.dispatchEvent(clipboardEvent("cut", data)));
-    expect([data.get("text/plain"), view.state.doc.toString(), listed()]).toEqual(["e [@notes.txt]", "se[@src/agent.py]", ["src/agent.py"]]);
+    expect([data.get("text/plain"), view.state.doc.toString(), listed()]).toEqual([
+      "e [@notes.txt]",
+      "se[@src/agent.py]",
+      ["src/agent.py"],
+    ]);
     act(() => void view.contentDOM.dispatchEvent(clipboardEvent("paste", data)));
-    expect([view.state.doc.toString(), listed()]).toEqual(["see [@notes.txt][@src/agent.py]", ["notes.txt", "src/agent.py"]]);
+    expect([view.state.doc.toString(), listed()]).toEqual([
+      "see [@notes.txt][@src/agent.py]",
+      ["notes.txt", "src/agent.py"],
+    ]);
     act(() => void view.contentDOM.dispatchEvent(clipboardEvent("paste", data)));
     expect([view.state.doc.toString(), documentOf(view.state).context]).toEqual([
       "see [@notes.txt]e [@notes.txt][@src/agent.py]",
@@ -256,20 +330,34 @@ describe("the clipboard", () => {
     expect(screen.getByRole("status").textContent).toBe("Context already attached");
   });
 
-  it.each(["", "{", '{"text": 5}', '{"text": "[@a]", "pills": [{"name": "a", "type": "folder"}]}'])("takes %j for no pills", (text) => {
-    const view = composed();
-    const data = new Map([
-      [MIME, text],
-      ["text/plain", "[@notes.txt]"],
-    ]);
-    act(() => void view.contentDOM.dispatchEvent(clipboardEvent("paste", data)));
-    expect(listed()).toEqual([]);
-  });
+  it.each(["", "{", '{"text": 5}', '{"text": "[@a]", "pills": [{"name": "a", "type": "folder"}]}'])(
+    "takes %j for no pills",
+    (text) => {
+      const view = composed();
+      const data = new Map([
+        [MIME, text],
+        ["text/plain", "[@notes.txt]"],
+      ]);
+      act(() => void view.contentDOM.dispatchEvent(clipboardEvent("paste", data)));
+      expect(listed()).toEqual([]);
+    },
+  );
 
   it("makes pills anew whose places are wrong", () => {
     const view = composed();
-    const damaged = { ...PillDocument.parse("look at\r\n[@a.py]").toData(), pills: [{ name: "a.py", type: "symbol", start: 1 }, { name: "gone", type: "file" }] };
-    act(() => void view.contentDOM.dispatchEvent(clipboardEvent("paste", new Map([[MIME, JSON.stringify(damaged)]]))));
+    const damaged = {
+      ...PillDocument.parse("look at\r\n[@a.py]").toData(),
+      pills: [
+        { name: "a.py", type: "symbol", start: 1 },
+        { name: "gone", type: "file" },
+      ],
+    };
+    act(
+      () =>
+        void view.contentDOM.dispatchEvent(
+          clipboardEvent("paste", new Map([[MIME, JSON.stringify(damaged)]])),
+        ),
+    );
     expect(documentOf(view.state).pills).toEqual([{ name: "a.py", type: "symbol", start: 8 }]);
   });
 });

@@ -3,13 +3,26 @@ import { EditorState, type TransactionSpec } from "@codemirror/state";
 import { describe, expect, it } from "vitest";
 import { type Pill, PillDocument, endOf, written } from "../../src/pills/document";
 import { sliceOf } from "../../src/pills/clipboard";
-import { documentOf, inStep, pillField, problemField, removing, replacing, setPills, setProblem, updating } from "../../src/pills/field";
+import {
+  documentOf,
+  inStep,
+  pillField,
+  problemField,
+  removing,
+  replacing,
+  setPills,
+  setProblem,
+  updating,
+} from "../../src/pills/field";
 
 /** An editor without a screen. */
 class Bench {
   state: EditorState;
   constructor(document: PillDocument = PillDocument.EMPTY) {
-    this.state = EditorState.create({ doc: document.text, extensions: [inStep, history({ newGroupDelay: 0 }), pillField.init(() => document.pills)] });
+    this.state = EditorState.create({
+      doc: document.text,
+      extensions: [inStep, history({ newGroupDelay: 0 }), pillField.init(() => document.pills)],
+    });
   }
   do(spec: TransactionSpec): this {
     this.state = this.state.update(spec).state;
@@ -48,7 +61,9 @@ describe("an edit keeps text and pills in step", () => {
     expect(bench.text).toBe(text);
     expect(bench.names).toEqual(PillDocument.parse(text).context);
     // As the twin says.
-    expect(documentOf(bench.state)).toEqual(PillDocument.parse("see [@a.py] and [@b.py].").deleteRange(from, to));
+    expect(documentOf(bench.state)).toEqual(
+      PillDocument.parse("see [@a.py] and [@b.py].").deleteRange(from, to),
+    );
   });
 
   it("types before and behind a pill without joining it, and nothing inside", () => {
@@ -56,7 +71,9 @@ describe("an edit keeps text and pills in step", () => {
     expect(bench.text).toBe("see x[@a.py]y and [@b.py].");
     expect(bench.names).toEqual(["a.py", "b.py"]);
     expect(bench.type(8, "inside").text).toBe("see x[@a.py]y and [@b.py].");
-    expect(bench.state.field(pillField).map((pill) => bench.text.slice(pill.start, endOf(pill)))).toEqual(["[@a.py]", "[@b.py]"]);
+    expect(
+      bench.state.field(pillField).map((pill) => bench.text.slice(pill.start, endOf(pill))),
+    ).toEqual(["[@a.py]", "[@b.py]"]);
   });
 
   it("takes brackets that are typed by hand for text", () => {
@@ -69,7 +86,13 @@ describe("an edit keeps text and pills in step", () => {
   });
 
   it("keeps a pill that is dragged elsewhere", () => {
-    const bench = TWO().do({ changes: [{ from: 4, to: 11 }, { from: 24, insert: "[@a.py]" }], userEvent: "move.drop" });
+    const bench = TWO().do({
+      changes: [
+        { from: 4, to: 11 },
+        { from: 24, insert: "[@a.py]" },
+      ],
+      userEvent: "move.drop",
+    });
     expect([bench.text, bench.names]).toEqual(["see  and [@b.py].[@a.py]", ["b.py", "a.py"]]);
     bench.run(undo);
     expect([bench.text, bench.names]).toEqual(["see [@a.py] and [@b.py].", ["a.py", "b.py"]]);
@@ -84,7 +107,12 @@ describe("undo and redo", () => {
     bench.do(replacing(bench.state, 0, 3, PillDocument.parse("[@d.py]"), "input.paste"));
     const seen = [[bench.text, bench.state.field(pillField)]];
     while (bench.run(undo)) seen.push([bench.text, bench.state.field(pillField)]);
-    expect(seen.map(([text]) => text)).toEqual(["[@d.py]  and [@c.py].", "see  and [@c.py].", "see  and [@b.py].", "see [@a.py] and [@b.py]."]);
+    expect(seen.map(([text]) => text)).toEqual([
+      "[@d.py]  and [@c.py].",
+      "see  and [@c.py].",
+      "see  and [@b.py].",
+      "see [@a.py] and [@b.py].",
+    ]);
     expect(bench.names).toEqual(["a.py", "b.py"]);
     for (const [text, pills] of seen.reverse().slice(1)) {
       expect(bench.run(redo)).toBe(true);
@@ -94,7 +122,14 @@ describe("undo and redo", () => {
 
   it("do so where typing was joined to one step", () => {
     const bench = new Bench(PillDocument.parse("[@a]"));
-    bench.state = EditorState.create({ doc: "[@a]", extensions: [inStep, history({ newGroupDelay: 10_000 }), pillField.init(() => PillDocument.parse("[@a]").pills)] });
+    bench.state = EditorState.create({
+      doc: "[@a]",
+      extensions: [
+        inStep,
+        history({ newGroupDelay: 10_000 }),
+        pillField.init(() => PillDocument.parse("[@a]").pills),
+      ],
+    });
     bench.type(0, "x").type(1, "y").cut(5, 6);
     expect([bench.text, bench.names]).toEqual(["xy", []]);
     while (bench.run(undo));
@@ -107,7 +142,9 @@ describe("what is put in", () => {
     const bench = TWO();
     bench.do(replacing(bench.state, 0, 0, PillDocument.parse("[@a.py][@c.py]"), "input.paste"));
     expect(bench.text).toBe("[@a.py][@c.py]see [@a.py] and [@b.py].");
-    expect(bench.state.field(pillField).map((pill): [string, number] => [pill.name, pill.start])).toEqual([
+    expect(
+      bench.state.field(pillField).map((pill): [string, number] => [pill.name, pill.start]),
+    ).toEqual([
       ["c.py", 7],
       ["a.py", 18],
       ["b.py", 30],
@@ -117,10 +154,16 @@ describe("what is put in", () => {
   });
 
   it("makes damaged pills anew, and lets go of what is written nowhere", () => {
-    const wrong: Pill[] = [{ name: "b.py", type: "symbol", start: 3 }, { name: "gone", type: "file", start: 0 }];
+    const wrong: Pill[] = [
+      { name: "b.py", type: "symbol", start: 3 },
+      { name: "gone", type: "file", start: 0 },
+    ];
     const bench = TWO().do({ effects: setPills.of(wrong) });
     expect(bench.state.field(pillField)).toEqual([{ name: "b.py", type: "symbol", start: 16 }]);
-    const half = new Bench().do({ changes: { from: 0, insert: "\ud83d [@a]" }, effects: setPills.of([{ name: "a", type: "file", start: 0 }]) });
+    const half = new Bench().do({
+      changes: { from: 0, insert: "\ud83d [@a]" },
+      effects: setPills.of([{ name: "a", type: "file", start: 0 }]),
+    });
     expect(half.names).toEqual(["a"]);
   });
 
@@ -132,14 +175,21 @@ describe("what is put in", () => {
 
 describe("a reference that vanished", () => {
   it("is shown until it is removed, updated or found", () => {
-    const bench = TWO().do({ effects: setProblem.of({ name: "a.py", problem: "Cannot attach context: file not found" }) });
-    expect([...bench.state.field(problemField)]).toEqual([["a.py", "Cannot attach context: file not found"]]);
+    const bench = TWO().do({
+      effects: setProblem.of({ name: "a.py", problem: "Cannot attach context: file not found" }),
+    });
+    expect([...bench.state.field(problemField)]).toEqual([
+      ["a.py", "Cannot attach context: file not found"],
+    ]);
     const same = bench.state.field(problemField);
     expect(bench.type(0, "x").state.field(problemField)).toBe(same);
     const found = new Bench().do({ effects: setProblem.of({ name: "nobody", problem: "x" }) });
     expect(found.state.field(problemField).size).toBe(0);
     bench.do(updating(bench.state, "a.py", "c.py", "file"));
-    expect([bench.text, bench.state.field(problemField).size]).toEqual(["xsee [@c.py] and [@b.py].", 0]);
+    expect([bench.text, bench.state.field(problemField).size]).toEqual([
+      "xsee [@c.py] and [@b.py].",
+      0,
+    ]);
   });
 });
 
@@ -162,7 +212,10 @@ describe("random edits", () => {
         bench.type(at, "ab [@]é"[draw(7)] ?? "");
         twin = twin.insertText(at, bench.text.slice(at, at + 1));
       } else if (kind === 1 && !inside) {
-        const other = PillDocument.parse(`[@${["a", "b.py", "日", "app/[id]/x"][draw(4)]}]`, "symbol");
+        const other = PillDocument.parse(
+          `[@${["a", "b.py", "日", "app/[id]/x"][draw(4)]}]`,
+          "symbol",
+        );
         bench.do(replacing(bench.state, at, at, other, "input.paste"));
         twin = twin.insertDocument(at, other);
       } else if (kind === 2) {
@@ -178,10 +231,15 @@ describe("random edits", () => {
         expect(documentOf(bench.state)).toEqual(twin);
         continue;
       }
-      if (twin !== before && (twin.text !== before.text || twin.pills.length !== before.pills.length)) past.push(before);
+      if (
+        twin !== before &&
+        (twin.text !== before.text || twin.pills.length !== before.pills.length)
+      )
+        past.push(before);
       expect(bench.text).toBe(twin.text);
       expect(bench.state.field(pillField)).toEqual(twin.pills);
-      for (const pill of bench.state.field(pillField)) expect(bench.text.slice(pill.start, endOf(pill))).toBe(written(pill));
+      for (const pill of bench.state.field(pillField))
+        expect(bench.text.slice(pill.start, endOf(pill))).toBe(written(pill));
       expect(new Set(bench.names).size).toBe(bench.names.length);
     }
   });

@@ -31,13 +31,13 @@ class Progress:
     led_by_system: bool = False
     misplaced: tuple[int, bool] | None = None
     """The first misplaced system message: its index, and whether the next message is the reason."""
-    caller: int = 0
-    waiting: tuple[str, ...] = ()
+    waiting: Mapping[str, int] = field(factory=dict)
+    """The calls without a result, by id, with the index of their message."""
     answered: frozenset[str] = frozenset()
     called: tuple[frozenset[str], ...] = ()
     """The ids of all calls, in sets that are each larger than the next (see `_joined`)."""
-    servers: tuple[tuple[str, str, int], ...] = ()
-    """The server tool calls without a result, as id, name and index of the message."""
+    servers: Mapping[str, tuple[str, int]] = field(factory=dict)
+    """The server tool calls without a result, by id, with the name and the index of the message."""
     tail: tuple[int, str | None, bool] = (0, None, False)
     """The end of the last assistant run: index, type of the last block, if it ends in a space."""
     loop: tuple[int, str | None] | None = None
@@ -65,7 +65,7 @@ def finish(
     Rules unanswered-call, trailing-whitespace, thinking-last, and of `judge_marks`, `judge_media`.
     """
     if not allow_open_tail:
-        _refuse_waiting(progress)
+        _refuse_waiting(progress.waiting)
     if progress.role == "assistant" and not allow_open_tail:
         index, _, blank = progress.tail
         _refuse_thinking_last(progress)
@@ -144,7 +144,7 @@ def refuse_first(progress: Progress) -> None:
 def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
     results = [block for block in entry.blocks if block["type"] == "tool_result"]
     if not results:
-        _refuse_waiting(progress)
+        _refuse_waiting(progress.waiting)
     others = len(results) < len(entry.blocks)
     if progress.role == "assistant":
         _refuse_thinking_last(progress)
@@ -153,15 +153,15 @@ def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
     misplaced = progress.misplaced
     if progress.role == "system" and progress.system is not None:
         misplaced = misplaced or (progress.system, True)
-    waiting, answered = list(progress.waiting), set(progress.answered)
+    waiting, answered = {**progress.waiting}, {*progress.answered}
     for number, block in enumerate(results):
         _answer(block["tool_use_id"], waiting, answered, block_at(index, number))
     if others:
-        _refuse_waiting(evolve(progress, waiting=tuple(waiting)))
+        _refuse_waiting(waiting)
     return evolve(
         progress,
         first=progress.first or (entry.role, index),
-        waiting=tuple(waiting),
+        waiting=waiting,
         answered=frozenset() if others else frozenset(answered),
         system=None,
         misplaced=misplaced,
@@ -170,7 +170,7 @@ def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
     )
 
 
-def _answer(call_id: str, waiting: list[str], answered: set[str], at: AnthropicPlace) -> None:
+def _answer(call_id: str, waiting: dict[str, int], answered: set[str], at: AnthropicPlace) -> None:
     if call_id in answered:
         says = (
             "each tool_use must have a single result. Found multiple `tool_result` blocks with "
@@ -186,27 +186,22 @@ def _answer(call_id: str, waiting: list[str], answered: set[str], at: AnthropicP
         )
         problem = f"is a result with no call {shown(call_id)} directly before it"
         raise at.fault("orphan-result", problem, BEHIND_CALL, says)
-    waiting.remove(call_id)
+    del waiting[call_id]
     answered.add(call_id)
 
 
 def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
-    runs_on = progress.role == "assistant"
-    calls = [
-        (number, block["id"])
-        for number, block in enumerate(entry.blocks)
-        if block["type"] == "tool_use"
-    ]
+    runs_on, own = progress.role == "assistant", dict[str, int]()
     if not runs_on:
-        _refuse_waiting(progress)
-    own = set[str]()
-    for number, call_id in calls:
-        if call_id in own or any(call_id in ids for ids in progress.called):
-            problem = f"has the id of another call: the id {shown(call_id)} is used twice"
+        _refuse_waiting(progress.waiting)
+    for number, block in enumerate(entry.blocks):
+        if block["type"] != "tool_use":
+            continue
+        if block["id"] in own or any(block["id"] in ids for ids in progress.called):
+            problem = f"has the id of another call: the id {shown(block['id'])} is used twice"
             legal, says = "one id a call within a request", "`tool_use` ids must be unique"
-            at = block_at(index, number)
-            raise at.fault("duplicate-call-id", problem, legal, says)
-        own.add(call_id)
+            raise block_at(index, number).fault("duplicate-call-id", problem, legal, says)
+        own[block["id"]] = index
     servers = _server_tools(progress, entry, index)
     kinds, blank = [block["type"] for block in entry.blocks], False
     last = kinds[-1] if kinds else progress.tail[1] if runs_on else None
@@ -216,8 +211,7 @@ def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
         progress,
         first=progress.first or (entry.role, index),
         system=None,
-        caller=progress.caller if runs_on and progress.waiting else index,
-        waiting=(*progress.waiting, *(call_id for _, call_id in calls)),
+        waiting={**progress.waiting, **own},
         answered=frozenset(),
         called=_joined(progress.called, frozenset(own)),
         servers=servers,
@@ -259,13 +253,13 @@ def _compacted(progress: Progress, entry: Entry, index: int) -> int | None:
     return found
 
 
-def _server_tools(progress: Progress, entry: Entry, index: int) -> tuple[tuple[str, str, int], ...]:
+def _server_tools(progress: Progress, entry: Entry, index: int) -> dict[str, tuple[str, int]]:
     """Pair server tool calls with results, which come later if the tool calls the client.
 
     Until then, user messages may hold results only (platform.claude.com, agents-and-tools,
     programmatic-tool-calling, "Message formatting restrictions").
     """
-    waiting = {call_id: (name, place) for call_id, name, place in progress.servers}
+    waiting = {**progress.servers}
     for number, block in enumerate(entry.blocks):
         kind, at = block["type"], block_at(index, number)
         if kind in SERVER_CALLS:
@@ -280,7 +274,7 @@ def _server_tools(progress: Progress, entry: Entry, index: int) -> tuple[tuple[s
             problem = f"is a {kind} with no call {shown(block['tool_use_id'])} before it"
             legal = f"results behind their {owner}, in the same message"
             raise at.fault("orphan-server-result", problem, legal, says)
-    return tuple((call_id, name, place) for call_id, (name, place) in waiting.items())
+    return waiting
 
 
 _MCP = "mcp"
@@ -311,7 +305,7 @@ def caller_of(block: Message) -> str | None:
 
 def _unanswered_server(progress: Progress) -> InvalidMessagesError:
     """Return the error for a server tool call that has no result when the user speaks."""
-    call_id, name, index = progress.servers[0]
+    call_id, (name, index) = next(iter(progress.servers.items()))
     result = "mcp_tool_result" if name == _MCP else f"{name}_tool_result"
     says = (
         f"`{name}` tool use with id `{call_id}` was found without a corresponding `{result}` block"
@@ -325,7 +319,7 @@ def _unanswered_server(progress: Progress) -> InvalidMessagesError:
 def _after_system(progress: Progress, entry: Entry, index: int) -> Progress:
     if not entry.blocks:
         return progress
-    _refuse_waiting(progress)
+    _refuse_waiting(progress.waiting)
     if progress.first is None:
         return evolve(progress, led_by_system=True)
     wrong = progress.role == "assistant" and not (progress.tail[1] or "").endswith("_tool_result")
@@ -374,11 +368,11 @@ def _refuse_thinking_last(progress: Progress) -> None:
         raise WHOLE.into("messages", index).fault("thinking-last", f"ends in {kind}", legal, says)
 
 
-def _refuse_waiting(progress: Progress) -> None:
-    if progress.waiting:
-        at, says = WHOLE.into("messages", progress.caller), ", ".join(progress.waiting)
-        problem = f"has {without_results(progress.waiting)}"
-        raise at.fault("unanswered-call", problem, ONE_RESULT, unanswered_wording(says))
+def _refuse_waiting(waiting: Mapping[str, int]) -> None:
+    if waiting:
+        at = WHOLE.into("messages", next(iter(waiting.values())))
+        problem, says = f"has {without_results([*waiting])}", unanswered_wording(", ".join(waiting))
+        raise at.fault("unanswered-call", problem, ONE_RESULT, says)
 
 
 def _counted(progress: Progress, entry: Entry, index: int) -> Progress:

@@ -1,0 +1,124 @@
+"""`polycontext compact`: the compaction of a host's conversation; see docs/hosts.md."""
+
+import json
+import sys
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+import attrs
+import click
+
+from polycontext.base import InvalidDataError, PolycontextError
+from polycontext.hosts import (
+    HOSTS,
+    VERSION,
+    Call,
+    CompactAnswer,
+    CompactRequest,
+    Message,
+    Result,
+    Status,
+    answer,
+    host_path,
+    json_schema,
+    read_request,
+)
+from polycontext.transcripts import (
+    STANDARD_INPUT,
+    Conversation,
+    arguments_of,
+    opened,
+    read_bytes,
+    read_conversations,
+)
+
+from .command import command
+from .options import complete_file
+from .output import tell, write, write_json
+
+CODES: Mapping[Status, int] = {Status.SHORTENED: 0, Status.FITS: 3, Status.CANNOT: 4}
+"""The exit codes of answers; a bad request ends with 2."""
+
+
+@command(
+    "polycontext compact - < request.json",
+    "polycontext compact --serve",
+    'pi install "$(polycontext compact --host-path pi)"',
+)
+@click.argument("file", default=STANDARD_INPUT, shell_complete=complete_file)
+@click.option("--serve", is_flag=True, help="Answer one request a line until the input ends.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of requests and answers.")
+@click.option(
+    "--host-path",
+    "host",
+    type=click.Choice([*HOSTS]),
+    help="Print the path of the part that a host installs.",
+)
+def compact(*, file: str, serve: bool, schema: bool, host: str | None) -> int:
+    """Shorten the conversation of a host, and print what stays as JSON.
+
+    FILE is a request, or - for standard input; docs/hosts.md describes requests and answers. Exits
+    with 0 for a plan, 3 if there is nothing to shorten, 4 if it cannot be shortened that far, and 2
+    for a bad request. With --serve, a bad request is answered with its error.
+    """
+    if schema:
+        write(json_schema())
+        return 0
+    if host is not None:
+        write(f"{host_path(host)}\n")
+        return 0
+    if not serve:
+        told = _answered(read_bytes(file))
+        write_json(told.to_data())
+        if told.status is not Status.SHORTENED:
+            tell(f"{told.status}: {told.tokens_before:,} tokens")
+        return CODES[told.status]
+    with opened(file) as (_, lines):
+        for line in filter(bytes.strip, lines):
+            try:
+                write_json(_answered(line).to_data())
+            except PolycontextError as error:
+                write_json({"version": VERSION, "status": "bad request", "error": str(error)})
+            sys.stdout.flush()
+    return 0
+
+
+def _answered(data: bytes) -> CompactAnswer:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        what, legal = f"is not JSON: {error}", "one JSON object, as docs/hosts.md says"
+        raise InvalidDataError("$", what, legal) from None
+    request = read_request(value)
+    whole = _whole(request)
+    told = answer(whole)
+    return told if request.transcript is None else told.spelled_out(whole.messages)
+
+
+def _whole(request: CompactRequest) -> CompactRequest:
+    """Return a request with the messages of its transcript."""
+    if request.transcript is None:
+        return request
+    if request.transcript == STANDARD_INPUT:
+        raise InvalidDataError("$.transcript", "is the input of requests", "the path of a file")
+    told = [*islice(read_conversations([request.transcript], notify=tell), 2)]
+    if len(told) > 1:
+        raise InvalidDataError("$.transcript", "holds several conversations", "a file with one")
+    return attrs.evolve(request, transcript=None, messages=tuple(messages_of(told[0])))
+
+
+def messages_of(conversation: Conversation) -> list[Message]:
+    """Return the turns of a conversation as messages of the contract."""
+    told = list[Message]()
+    for turn in conversation.parse(repair=True).turns:
+        text = turn.content or ""
+        if turn.tool_call_id is not None:
+            told.append(Message("user", results=(Result(turn.tool_call_id, text),)))
+            continue
+        calls = tuple(
+            Call(call.id, call.name, arguments_of(call.arguments)) for call in turn.tool_calls
+        )
+        role: Any = turn.role.value
+        told.append(Message(role, text, calls))
+    return told

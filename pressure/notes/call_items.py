@@ -1,0 +1,437 @@
+"""What calls did and showed: outcomes, records, reports, and files that were read."""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
+from itertools import chain
+from posixpath import normpath
+from typing import Any
+
+from attrs import define, field
+
+from polycontext.window import Role
+
+from ..gist import NO_TEXT
+from ..terms import STRONG, Kind, kind_of, strong_terms, terms_of
+from .events import ATTACHED, Effect, Event, Happening
+from .items import MARK, Item, Section, left_out, ranged
+from .output import line_key, outcome
+from .pieces import one_line
+from .prose import is_item, sentences_of
+from .record_lines import MOST_RECORDS, changes_of, news_of, record_items
+from .records import Record, inline, outer_records, parse_records, read_json
+from .thinning import picked, thin, thinned
+
+ARGUMENTS, LEAST_ARGUMENT = (600, 200, 90), 24
+"""The most characters of the arguments of a call in its variants, and of an argument that always is
+told."""
+
+FEW_LINES, REPORT_LINES, REPORT_HEADINGS = 6, 20, 4
+"""A text that was read with so few lines is told whole; a report has more than so many lines, and
+headings."""
+
+LONG_LINE, LEAST_NAME, MOST_DEFINED = 5, 5, 14
+"""The words of a line of prose, the letters of a name that asks for a file, and the definitions of
+a file that are told."""
+
+NOTHING = frozenset({"", "ok", "ok, no output"})
+"""Outcomes that say no more than the call."""
+
+MOST_READ, MOST_TELLERS = 30, 4
+"""The files that are named, and the results that say a term that still tells something."""
+
+_TOLD, _ATTACHED, _DID = 0.05, 113.5, 90.0
+_NAMES, _FOUND, _CHANGED, _SYMBOL = 96.0, 58.0, 102.0, 0.3
+_RUN, _RECORDS, _READ, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 30.0, 66.0, 66.0, 86.0
+_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n.*?^\s*\1\s*$", re.MULTILINE | re.DOTALL)
+_SPECIFICATION = re.compile(
+    r"(?:task|spec|issue|ticket|plan|todo|prd|require|story|bug)[\w/.-]*\.(?:md|mdc|rst|txt)\b",
+    re.IGNORECASE,
+)
+_SHOWS = re.compile(r"(?:cd \S+ && )?(?:cat|less|head|nl|bat|sed|gh|glab|bd) ")
+_DIGITS = re.compile(r"(?<=\D)\d{4,}\Z")
+_TASKS = re.compile(r"(?i)todo|(?:^|_)(?:update_)?plan(?:$|_)")
+_HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
+_NUMBERED = re.compile(r"^\s*\d+(?:→|│|\t|:\s)", re.MULTILINE)
+_DEFINES = re.compile(
+    r"\s*(?:async |export |public |private |static |pub |default |abstract )*"
+    r"(?:def|class|fn|func|function|interface|type|struct|enum|module|defmodule|defp|describe|impl|trait)\b"
+)
+_CODE = re.compile(
+    r"[;{}]\s*$|^\s*(?:def|class|import|from|return|if|for|const|let|var|end|fn|func)\b|=>|\)\s*:?\s*$"
+)
+_FAILS = re.compile(r"error|fail|denied|not found|cannot|exception", re.IGNORECASE)
+
+
+def call_line(event: Event, most: int = ARGUMENTS[1]) -> str:
+    """Return a call on one line: the command, or the name with its arguments.
+
+    >>> call_line(Event("call", 0, "t0", name="book", arguments='{"flight": "UA1", "seats": 2}'))
+    'book(flight=UA1, seats=2)'
+    """
+    if event.command:
+        command = _HEREDOC.sub(rf"<<\1\2 {MARK}", event.command)
+        lines = (line for line in command.splitlines() if not line.lstrip().startswith("#"))
+        return f"`{_ends(one_line(' '.join(lines)), most)}`"
+    value = read_json(event.arguments)
+    name = event.name or Role.TOOL
+    if not isinstance(value, dict):
+        return f"{name}({_start(one_line(event.arguments), most)})"
+    texts = {
+        key: inline(told) if isinstance(told, dict | list) else one_line(str(told))
+        for key, told in value.items()
+    }
+    # What names something goes first, then what is short.
+    order = sorted(texts, key=lambda key: (not strong_terms(texts[key]), len(texts[key])))
+    shown = set[str]()
+    for key in order:
+        if len(texts[key]) <= max(most, LEAST_ARGUMENT * (key == order[0])):
+            shown.add(key)
+            most -= len(texts[key])
+    told = [f"{key}={text}" for key, text in texts.items() if key in shown]
+    return f"{name}({', '.join([*told, *[MARK] * (len(shown) < len(texts))])})"
+
+
+def _start(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} {MARK}"
+
+
+def _ends(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    first, last = text[: most * 3 // 5].rsplit(" ", 1)[0], text[-most * 2 // 5 :]
+    return f"{first} {MARK} {last.split(' ', 1)[-1]}"
+
+
+@define
+class CallTeller:
+    """Tells calls as items; `named` holds the identifiers that are named elsewhere, by weight."""
+
+    events: Sequence[Event]
+    total: int
+    named: Mapping[str, float]
+    standing: Sequence[Event] = ()
+    _runs: dict[str, list[int]] = field(factory=dict)
+    _reads: dict[str, list[int]] = field(factory=dict)
+    _records: dict[int, list[Record]] = field(factory=dict)
+    _latest: dict[str, dict[int, AbstractSet[str]]] = field(factory=dict)
+    """The keys of the told answers, by what they are about and their places."""
+    _changes: dict[int, tuple[str, ...]] = field(factory=dict)
+    _items: dict[int, list[Item]] = field(factory=dict)
+    _seen: Counter[str] = field(factory=Counter)
+    _tellers: dict[str, list[int]] = field(factory=dict)
+    """The places of the results that say a term, and the first where it heads a record."""
+    _heads: dict[str, int] = field(factory=dict)
+    _asked: set[str] = field(factory=set)
+    _shown: dict[str, tuple[int, AbstractSet[str]]] = field(factory=dict)
+    """The turns and keys of the latest results in the view, by what they are about."""
+
+    def items(self) -> Iterator[Item]:
+        """Yield the items of all calls and outputs."""
+        printed = (event.text for event in self.events if event.happening in ("call", "output"))
+        for text in printed:
+            self._seen.update({line_key(line) for line in text.splitlines() if len(line) > 1})
+        self._asked = _named_by_requests(self.events)
+        self._changes = self.changed()
+        for event in self.standing:
+            records = _records(event)
+            keys = _keys(parse_records(event.text)[1]) if records else frozenset()
+            self._shown[_subject(event, records)] = (event.turn, keys)
+        for place, event in enumerate(self.events):
+            records = self._records_at(place, event)
+            for term in terms_of(f"{event.arguments} {event.text}") if records else ():
+                self._tellers.setdefault(term, []).append(place)
+            for term in chain.from_iterable(terms_of(record.header) for record in records):
+                self._heads.setdefault(term, place)
+        for place, event in enumerate(self.events):
+            if event.happening == Happening.CALL:
+                self._call(place, event)
+            elif event.happening == Happening.OUTPUT:
+                self._output(place, event)
+        yield from chain.from_iterable(self._items.values())
+        yield from self._told_runs()
+        yield from self._told_reads()
+
+    def _recency(self, place: int) -> float:
+        return self.events[place].turn / max(1, self.total)
+
+    def _call(self, place: int, event: Event) -> None:
+        lead, value = parse_records(event.text) if event.text else ("", None)
+        if event.name == ATTACHED and not event.arguments:
+            self._items[place] = [_attached(place, event)]
+        elif event.effect == Effect.THINK:
+            self._thought(place, event)
+        elif value is not None and not lead:
+            self._answer(place, event, value)
+        elif event.effect == Effect.RUN:
+            if (
+                event.text.count("\n") > REPORT_LINES
+                and len(_HEADING.findall(event.text)) >= REPORT_HEADINGS
+                and not event.command
+            ):
+                self._report(place, event, Section.KNOWN, _REPORT + 20 * self._recency(place))
+            else:
+                self._runs.setdefault(_run_key(event), []).append(place)
+        elif event.effect == Effect.READ:
+            body = _unnumbered(event.text)
+            if self._specifies(event, body):
+                self._report(
+                    place,
+                    event._replace(text=body),
+                    Section.TASK,
+                    _SPECIFIED + 6 * self._recency(place),
+                )
+            else:
+                read = normpath(event.path) if event.path else call_line(event, 2_000)
+                self._reads.setdefault(read, []).append(place)
+        elif event.failed:
+            self._runs.setdefault(_run_key(event), []).append(place)
+
+    def _thought(self, place: int, event: Event) -> None:
+        value = read_json(event.arguments)
+        text = str(next(iter(value.values()), "")) if isinstance(value, dict) else event.arguments
+        told = sentences_of(text)
+        if told:
+            texts = (*thinned(thin("\n".join(told), 1200), 500), told[-1])
+            score = _THOUGHT + 25 * self._recency(place)
+            variants = ranged([f"thought: {each}" for each in texts])
+            self._items[place] = [Item(Section.KNOWN, place, score, variants)]
+
+    def _report(self, place: int, event: Event, section: Section, score: float) -> None:
+        line = call_line(event, ARGUMENTS[-1])
+        whole = "\n".join(each for each in event.text.splitlines() if each.strip())
+        texts = thinned(whole, len(whole) * 2 // 3, len(whole) // 3, 1000, 500)
+        told = ranged([f"from {line}:\n{each}" for each in texts])
+        self._items[place] = [Item(section, place, score, told)]
+
+    def changed(self) -> dict[int, tuple[str, ...]]:
+        """Return by place what records say that differs from what an earlier result said."""
+        found, latest = dict[int, tuple[str, ...]](), dict[str, list[Record]]()
+        for place, event in enumerate(self.events):
+            records = self._records_at(place, event)
+            if main := _main(event, records):
+                if main in latest and (
+                    told := changes_of(latest[main], records, made=event.effect == Effect.RUN)
+                ):
+                    found[place] = told
+                latest[main] = records
+        return found
+
+    def _worth(self, place: int, term: str) -> float:
+        """Return what a term is worth in a result: more if it is named, less if told before."""
+        kind = kind_of(term)
+        strong = _SYMBOL if kind is Kind.SYMBOL else float(kind in STRONG)
+        # A card is named by its last digits.
+        digits = _DIGITS.search(term) if strong else None
+        named = self.named.get(term) or (self.named.get(digits[0], 0.0) if digits else 0.0)
+        worth = min(named, 4) + strong
+        tellers = self._tellers.get(term, [place])
+        # A record is told where it stands whole, not where a list names it.
+        if self._heads.get(term, place) != place or len(tellers) > MOST_TELLERS:
+            return worth * _TOLD
+        return worth / (1 + bisect_left(tellers, place))
+
+    def _is_known(self, place: int, event: Event, value: str) -> bool:
+        """Return whether the arguments of a call or an earlier result say a value."""
+        if value.strip('"') in event.arguments:
+            return True
+        terms = terms_of(value)
+        return bool(terms) and all(self._tellers.get(term, [place])[0] < place for term in terms)
+
+    def _worth_of_line(self, term: str) -> float:
+        return min(self.named.get(term, 0.0), 6)
+
+    def _records_at(self, place: int, event: Event) -> list[Record]:
+        if place not in self._records:
+            self._records[place] = _records(event)
+        return self._records[place]
+
+    def _answer(self, place: int, event: Event, value: Any) -> None:
+        """Tell records; a later answer about the same one replaces one that says no more."""
+        records = self._records_at(place, event)
+        main, what, keys = _main(event, records), _subject(event, records), _keys(value)
+        if not event.failed:
+            told_before = self._latest.setdefault(what, {})
+            for older in [each for each, had in told_before.items() if had <= keys]:
+                del told_before[older], self._items[older]
+            told_before[place] = keys
+        first, *more = self._changes.get(place, ("",))
+        # The record is named once.
+        changed = "\n".join((first, *(each.removeprefix(f"{main} ") for each in more)))
+        is_named = event.effect == Effect.RUN or (main and main in event.arguments)
+        opening = event.name if is_named else call_line(event)
+        # One record is more than the results of a search.
+        score = (_RECORDS if main else _FOUND) + 8 * self._recency(place)
+        told = [*record_items(place, value, partial(self._worth, place), opening, score)]
+        if event.effect == Effect.RUN:
+            came = changed or news_of(records, partial(self._is_known, place, event))
+            lines = [call_line(event, size) for size in ARGUMENTS]
+            done = ranged([f"{line} -> {came}" if came else line for line in lines])
+            score = _CHANGED + 10 * self._recency(place)
+            self._items[-place - 1] = [Item(Section.DONE, place, score, done)]
+            # What the line of the call says whole is told once.
+            if len(records) == len(told):
+                shown = f"{call_line(event, len(event.arguments))} {came}"
+                told = [
+                    item
+                    for item, record in zip(told, records, strict=True)
+                    if not all(inline(each).strip('"') in shown for each in record.pairs.values())
+                ]
+        # A later result in the view says the latest of it.
+        turn, shown_keys = self._shown.get(what, (0, frozenset()))
+        self._items[place] = [] if event.turn < turn and keys <= shown_keys else told
+
+    def _output(self, place: int, event: Event) -> None:
+        texts = outcome(event.text, self._seen)
+        score = 40 + 25 * self._recency(place) + 8 * bool(_FAILS.search(texts[-1]))
+        told = ranged([_after("output", text) for text in texts])
+        self._items[place] = [Item(Section.DONE, place, score, told)]
+
+    def _specifies(self, event: Event, body: str) -> bool:
+        """Return whether what was read is the specification of the task, in prose."""
+        lines = [line for line in body.splitlines() if line.strip()]
+        if len(lines) < FEW_LINES:
+            return False
+        code = sum(_CODE.search(line) is not None for line in lines)
+        words = sum(len(line.split()) >= LONG_LINE or is_item(line) for line in lines)
+        if words < len(lines) / 2 or code > len(lines) / 4:
+            return False
+        # A command that lists or searches shows no text.
+        if event.command and not _SHOWS.match(event.command):
+            return False
+        shown = f"{event.command} {event.arguments} {event.path}"
+        return _SPECIFICATION.search(shown) is not None or any(
+            term in shown for term in self._asked
+        )
+
+    def _told_runs(self) -> Iterator[Item]:
+        """Yield each command once, with its last outcome and how often it was run."""
+        for places in self._runs.values():
+            place = places[-1]
+            event = self.events[place]
+            texts = outcome(event.text, self._seen)
+            times = f" ({len(places)}×)" if len(places) > 1 else ""
+            # A tool does what its name says; most commands only look or try.
+            base = _RUN if event.command else _DID
+            score = base + 20 * self._recency(place) + 6 * bool(_FAILS.search(texts[-1]))
+            whole, *shorter = (f"{call_line(event, size)}{times}" for size in ARGUMENTS)
+            told = [
+                *(_after(whole, text) for text in texts),
+                *(_after(line, _start(texts[-1], ARGUMENTS[-1])) for line in shorter),
+            ]
+            yield Item(Section.DONE, place, score, ranged(told))
+
+    def _told_reads(self) -> Iterator[Item]:
+        """Yield what was read: short texts whole, files by their definitions, and all by name."""
+        named: list[str] = []
+        for places in self._reads.values():
+            # A failure replaces nothing.
+            read = [place for place in places if not self.events[place].failed] or places
+            place = read[-1]
+            event = self.events[place]
+            body = [line for line in _unnumbered(event.text).splitlines() if line.strip()]
+            label = f"{event.path or call_line(event)}"
+            recency = 25 * self._recency(place)
+            if not body:
+                continue
+            if len(body) <= FEW_LINES or event.failed:
+                yield Item(
+                    Section.KNOWN,
+                    place,
+                    44 + recency,
+                    tuple(_after(label, text) for text in outcome(event.text, self._seen)),
+                )
+                continue
+            named.append(f"{label} ({len(body)} lines)")
+            definitions = (one_line(line)[:110] for line in body if _DEFINES.match(line[:300]))
+            defined = [*dict.fromkeys(definitions)]
+            whole, none = thin("\n".join(body), 8_000), left_out(len(body), "line")
+            texts = [
+                whole,
+                *(picked(body, self._worth_of_line, size) for size in (1_200, 400, 120)),
+            ]
+            if defined:
+                rest = len(defined) - MOST_DEFINED
+                more = [left_out(rest, "definition")] if rest > 0 else []
+                texts.append("\n".join([*defined[:MOST_DEFINED], *more]))
+            variants = ranged([f"{label}:\n{text}" for text in texts if text not in ("", none)])
+            yield Item(Section.KNOWN, place, _READ + recency, variants)
+        if named:
+            last = max(places[-1] for places in self._reads.values())
+            sizes = dict.fromkeys(min(size, len(named)) for size in (MOST_READ, 10, 4, 1))
+            yield Item(
+                Section.FILES,
+                last,
+                _NAMES,
+                tuple(f"read: {'; '.join(named[-size:])}" for size in sizes),
+            )
+
+
+def _named_by_requests(events: Sequence[Event]) -> set[str]:
+    """Return what the first and the last request name, such as the file with the task."""
+    asks = [event.text for event in events if event.happening == Happening.ASK]
+    terms = strong_terms("\n".join((*asks[:1], *asks[-1:])))
+    return {term for term in terms if len(term) >= LEAST_NAME}
+
+
+def _run_key(event: Event) -> str:
+    """Return a key that is equal for the same command, and for calls of a tool that end alike.
+
+    Of a list of tasks that is written again and again, the last says it all.
+    """
+    if _TASKS.search(event.name):
+        return event.name
+    shown = "" if event.failed else event.arguments
+    return event.command or f"{event.name}\t{shown}\t{event.text}"
+
+
+def _attached(place: int, event: Event) -> Item:
+    """Return the item of an attachment, which is always named."""
+    lines = [line.strip() for line in event.text.splitlines() if line.strip()]
+    texts = [*thinned(thin("\n".join(lines), 2_000), 800, 300)]
+    failing = [line for line in lines if _FAILS.search(line)]
+    texts.append(
+        _start((failing or lines)[-1 if failing else 0], ARGUMENTS[-1]) if lines else NO_TEXT
+    )
+    told = ranged([f"{ATTACHED} {event.path}: {text}" for text in texts])
+    return Item(Section.FILES, place, _ATTACHED, told)
+
+
+def _records(event: Event) -> list[Record]:
+    """Return the records in the result of a call, none if it is anything else."""
+    if event.happening != Happening.CALL or event.text.lstrip()[:1] not in ("{", "["):
+        return []
+    lead, value = parse_records(event.text)
+    return [] if lead or value is None else outer_records(value, MOST_RECORDS)[0]
+
+
+def _keys(value: Any) -> AbstractSet[str]:
+    """Return the keys of an object; a list has none."""
+    return frozenset(value) if isinstance(value, dict) else frozenset()
+
+
+def _main(event: Event, records: Sequence[Record]) -> str:
+    """Return the id of the record that an answer is about; a list is about none."""
+    first = next((record for record in records if record.about), None)
+    is_one = event.text.lstrip().startswith("{") and first is not None and first.header
+    return first.about if first is not None and is_one else ""
+
+
+def _subject(event: Event, records: Sequence[Record]) -> str:
+    """Return what an answer is about: its record, or what was asked for."""
+    return _main(event, records) or f"{event.name}\t{event.arguments}\t{event.command}"
+
+
+def _after(opening: str, text: str) -> str:
+    if text in NOTHING:
+        return opening
+    return f"{opening} ->\n{text}" if "\n" in text else f"{opening} -> {text}"
+
+
+def _unnumbered(text: str) -> str:
+    """Return the text of a file without line numbers."""
+    numbered = len(_NUMBERED.findall(text))
+    return _NUMBERED.sub("", text) if numbered > 0.6 * (text.count("\n") + 1) else text

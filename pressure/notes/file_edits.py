@@ -1,0 +1,240 @@
+"""Edits as the final state of each file: what was overwritten, undone or reverted is not told."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from attrs import define, field
+
+from polycontext.window.items import outline_of
+
+from .events import Change, Effect, Event, Happening
+from .file_history import FileHistory, Step, pattern_of, signed_lines
+from .items import Item, Section, left_out
+
+EDITED, RECENT, COMMITTED = 74.0, 12.0, 80.0
+"""The score of the edits of a file, what the newest have more, and that of commits."""
+
+_MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
+_LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
+_MOST_PATTERNS = 20
+_NUMBER = re.compile(r"\A\s*\d+(?:→|│|\t|:\s)")
+
+_DIFF_CALL = re.compile(
+    r"\bgit (?:--no-pager )?diff(?: --cached| --staged| --| [\w./]{1,200}){0,9}\s*(?:[|&;]|\Z)"
+)
+
+
+def edit_items(
+    events: Sequence[Event], standing: Sequence[Event] = (), *, total: int
+) -> list[Item]:
+    """Return the items that tell the edits among `events`, in the section Done.
+
+    A file is told in its final state. `standing` are the events of the messages that stay: what
+    they undo or overwrite is not told, either. A failed edit is told only if nothing later edited
+    the file. `total` is the number of turns.
+    """
+    return [*_items(_history(events, standing), events, max(1, total))]
+
+
+def _history(events: Sequence[Event], standing: Sequence[Event]) -> FileHistory:
+    files = FileHistory()
+    for place, event in (*enumerate(events), *((-1, event) for event in standing)):
+        if event.happening == Happening.EDIT:
+            files.add(place, event)
+        elif "diff --git " in event.text and _DIFF_CALL.search(event.command):
+            files.compare(place, event)
+    return files
+
+
+def current_reads(events: Sequence[Event], standing: Sequence[Event]) -> list[Event]:
+    """Return `events` with marks in what was read for the lines that later edits changed.
+
+    Nothing is left of a file that was written anew.
+    """
+    edits = defaultdict[int, list[tuple[str, Event]]](list)
+    for path, steps in _history(events, standing).steps.items():
+        for step in steps if path else ():
+            edits[step.event if step.event >= 0 else len(events)].append((path, step.edit))
+    changed, found = dict[str, _Changed](), list[Event]()
+    for place in range(len(events), -1, -1):
+        for path, edit in edits.get(place, ()):
+            changed.setdefault(path, _Changed()).add(edit)
+        if place:
+            event = events[place - 1]
+            is_read = event.effect == Effect.READ and event.text and changed
+            found.append(_current(event, changed) if is_read else event)
+    return found[::-1]
+
+
+@define
+class _Changed:
+    """What later edits changed in a file: lines, and patterns of a stream editor."""
+
+    lines: set[str] = field(factory=set)
+    patterns: list[str] = field(factory=list)
+    is_written: bool = False
+
+    def add(self, edit: Event) -> None:
+        self.is_written = self.is_written or edit.change == Change.WRITE
+        self.lines.update(map(str.strip, _changed_lines(edit)[0]))
+        if edit.change == Change.SUBSTITUTE and (pattern := pattern_of(edit.text)):
+            self.patterns = [*self.patterns[1 - _MOST_PATTERNS :], pattern]
+
+    def has(self, line: str) -> bool:
+        """Return whether an edit changed a line."""
+        told = _NUMBER.sub("", line).strip()
+        return told in self.lines or any(pattern in told for pattern in self.patterns)
+
+
+def _current(event: Event, changed: Mapping[str, _Changed]) -> Event:
+    shown = f"{event.path} {event.command}"
+    files = [file for path, file in changed.items() if path.rpartition("/")[2] in shown]
+    if any(file.is_written for file in files):
+        return event._replace(text="")
+    runs = groupby(event.text.split("\n"), lambda line: any(file.has(line) for file in files))
+    lines = (
+        left_out(len([*run]), "changed line") if is_gone else "\n".join(run)
+        for is_gone, run in runs
+    )
+    return event._replace(text="\n".join(lines))
+
+
+def _items(files: FileHistory, events: Sequence[Event], total: int) -> Iterator[Item]:
+    def item(place: int, score: float, *variants: str) -> Item:
+        recency = RECENT * events[place].turn / total
+        whole = tuple(dict.fromkeys(filter(None, variants)))
+        return Item(Section.DONE, place, score + recency, whole)
+
+    for path, steps in files.steps.items():
+        last = max((step.event for step in steps), default=-1)
+        variants = [*_variants(path, steps)] if last >= 0 else []
+        if variants:
+            yield item(last, EDITED, *variants)
+    for path, steps in files.failed.items():
+        told = [step for step in steps if step.event >= 0]
+        if told and not any(step.event < 0 for step in steps):
+            says = f"failed to edit {path or 'a file'}"
+            lines = _listed(*_changed_lines(told[-1].edit), _FEW_LINES)
+            yield item(told[-1].event, EDITED, f"{says}{_told(lines)}", says)
+    gone = {path: step.event for path, step in files.removed.items() if step.event >= 0}
+    if gone:
+        path = [*gone][-1]
+        count = f"removed {len(gone)} files, the last: {path}" if len(gone) > 1 else ""
+        yield item(gone[path], EDITED, f"removed {', '.join(gone)}", count)
+    for path, place in files.undone.items():
+        if place >= 0 and not files.steps.get(path):
+            yield item(place, EDITED, f"put back {path}; the edits before are undone")
+    yield from _commits(files, item)
+
+
+def _commits(files: FileHistory, item: Callable[..., Item]) -> Iterator[Item]:
+    for commits, says in (
+        (files.commits, "committed"),
+        (files.uncommitted, "undone, not in the files any more"),
+    ):
+        names = {
+            f"{number} {event.text}".strip().removeprefix("#"): place
+            for number, (place, event) in commits.items()
+            if place >= 0
+        }
+        if names:
+            *earlier, last = names
+            told = "\n".join((f"{says}:", *names)) if earlier else f"{says}: {last}"
+            short = f"{says}: {left_out(len(earlier), 'commit')} {last}" if earlier else ""
+            yield item(names[last], COMMITTED, told, short)
+
+
+def _variants(path: str, steps: Sequence[Step]) -> Iterator[str]:
+    """Yield how the edits of a file are told, from long to short."""
+    name = path or "a file"
+    told = [*_standing(steps)]
+    if not told:
+        is_known = steps[-1].edit.text or steps[-1].edit.before
+        if not is_known or steps[-1].edit.change == Change.WRITE:
+            yield f"{'created' if steps[-1].edit.change == Change.WRITE else 'edited'} {name}"
+        return
+    number = len(told)
+    is_written = number == 1 and told[0].edit.change == Change.WRITE
+    verb = f"{'wrote' if is_written else 'edited'} {name}"
+    if number > 1:
+        for limit in (_MANY_LINES, _MOST_LINES):
+            shown = [each.text(limit) for each in told[-_MOST_STEPS:]]
+            earlier = [left_out(number - len(shown), "earlier edit")] if number > len(shown) else []
+            yield "\n".join((f"{verb}:", *earlier, *shown))
+        verb = f"{verb}, {number} edits"
+    for limit in (_MANY_LINES, _MOST_LINES, _FEW_LINES)[number > 1 :]:
+        yield f"{verb}{', last' if number > 1 else ''}{_told(told[-1].text(limit))}"
+    yield verb
+
+
+class _Shown(NamedTuple):
+    """The lines of an edit that still stand, and those that they replace."""
+
+    edit: Event
+    old: Sequence[str]
+    new: Sequence[str]
+
+    def text(self, limit: int) -> str:
+        """Return the change in at most `limit` lines and a mark for the others."""
+        if self.edit.change == Change.SUBSTITUTE:
+            expression = self.edit.text
+            return f"sed {expression}" if len(expression) <= _LONGEST_LINE else "sed"
+        if self.edit.change == Change.WRITE and len(self.new) > limit:
+            return _outlined(self.edit.text, self.new, limit)
+        return _listed(self.old, self.new, limit)
+
+
+def _standing(steps: Sequence[Step]) -> Iterator[_Shown]:
+    """Yield what stands of edits: no line that a later one of them removed."""
+    shown, gone = list[_Shown](), set[str]()
+    for step in reversed(steps):
+        old, new = _changed_lines(step.edit)
+        left = [line for line in new if line.strip() not in gone]
+        told = step.event >= 0
+        if told and (left or (old and not new) or step.edit.change == Change.SUBSTITUTE):
+            shown.append(_Shown(step.edit, old, left))
+        gone.update(map(str.strip, old))
+    yield from reversed(shown)
+
+
+def _changed_lines(edit: Event) -> tuple[list[str], list[str]]:
+    match edit.change:
+        case Change.SUBSTITUTE:
+            return [], []
+        case Change.WRITE | Change.INSERT:
+            return [], [*filter(str.strip, edit.text.split("\n"))]
+        case Change.DIFF:
+            old, new = signed_lines(edit.text, "-"), signed_lines(edit.text, "+")
+        case _:
+            before, after = edit.before.split("\n"), edit.text.split("\n")
+            stays = {*map(str.strip, before)} & {*map(str.strip, after)}
+            old = [line for line in before if line.strip() not in stays]
+            new = [line for line in after if line.strip() not in stays]
+    return [*filter(str.strip, old)], [*filter(str.strip, new)]
+
+
+def _told(text: str) -> str:
+    return f":\n{text}" if text[:2] in ("- ", "+ ") else f": {text}" if text else ""
+
+
+def _listed(old: Sequence[str], new: Sequence[str], limit: int) -> str:
+    omitted = max(0, len(old) + len(new) - limit)
+    if omitted:
+        # What stands now comes first, with a line of what it replaces.
+        shown = min(len(old), max(1, limit - len(new)))
+        old, new = old[:shown], new[: limit - shown]
+    margin = min((len(line) - len(line.lstrip()) for line in (*old, *new)), default=0)
+    lines = [f"- {line[margin:]}" for line in old] + [f"+ {line[margin:]}" for line in new]
+    kept = [line for line in lines if len(line) <= _LONGEST_LINE]
+    omitted += len(lines) - len(kept)
+    return "\n".join((*kept, *([left_out(omitted, "line")] if omitted else [])))
+
+
+def _outlined(text: str, lines: Sequence[str], limit: int) -> str:
+    size = f"{len(lines):,} line{'' if len(lines) == 1 else 's'}"
+    most = max(_FEW_LINES, limit // 4)
+    names = [entry.text for entry in outline_of(text[:_LONGEST_TEXT])][:most]
+    return f"{size}; {'; '.join(names)}" if names else size

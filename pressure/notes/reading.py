@@ -1,0 +1,264 @@
+"""Reading the turns of a conversation as the events that a note tells."""
+
+import re
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from polycontext.linearity.classification import is_reminder, without_elements
+from polycontext.window import Role, Turn
+from polycontext.window.items import attached_outline, attachment_of, fenced_text
+
+from ..gist import is_pointer, unframed
+from ..terms import is_prose
+from .addressed import with_notices
+from .calls import has_failed, read_call
+from .events import ATTACHED, Change, Effect, Event, Happening
+from .lines import parse_summary
+from .pieces import excerpt, unnamed, without_escapes
+from .text_sessions import SHELLS, Kind, call_events, read_text, segments
+
+_FRAME = re.compile(
+    r"\s*(?:<returncode>0</returncode>|</?(?:output|stdout|stderr|tool_result|function_results)>"
+    r"|\((?:Open file|Current directory|Interactive session|\d{1,9} more lines)[^\n]{0,400}\)"
+    r"|bash-\$|\[(?:Python Interpreter|Jupyter current working|The command completed with exit code"
+    r" 0|Command finished with exit code 0)[^\n]{0,300}\])?\s*"
+)
+_FIRST_LINES, _LAST_LINES = 4, 8
+"""How many lines at either end of a result may be a harness's frame."""
+_OBSERVED = re.compile(
+    r"\s{0,9}(?:<(?:returncode|output|exit_code|stdout|function_results|tool_result)>|OBSERVATION\b"
+    r"|Observation:|EXECUTION RESULT of|\[?Command (?:finished|executed|output)"
+    r"|\[[\w ]{1,40}(?: for '[^\n]{0,400}')?\] Result:)"
+)
+_OBSERVED_LAST = re.compile(r"\(Current directory: [^\n]{0,400}\)\n|\nbash-\$\s{0,9}\Z")
+_OBSERVATION_HEAD = re.compile(
+    r"\s{0,9}(?:OBSERVATION|Observation|EXECUTION RESULT of \[[\w. -]{1,60}\]):\s{0,9}"
+)
+_SENTENCE = re.compile(r"\s{0,9}[^\W\d_a-z][^\n]{20,2000}[.:!?](?:\n|\Z)")
+_PERSONAL = re.compile(
+    r"[^\W\d_](?=[^\n]{25})[^\n]*\b(?:i|i'm|i'll|we|we're|you|my|me|let's|please)\b", re.IGNORECASE
+)
+"""A first line in which somebody speaks of themselves or to somebody."""
+_OPENED = re.compile(r"\(Open file: ([^\n()]{1,400})\)|\[File: ([^\n( ]{1,400}) \(")
+_SLASH = re.compile(r"/(\w{2,20})(?: [^\n]{0,2000})?")
+_SLASH_SAYS = re.compile(r"\A/(?:ask|code|architect|chat|plan)\s{1,9}(?=\S)")
+_QUERY = re.compile(r"<(user_query|user_message|task|feedback|answer)>\n?([^<]*)</\1>")
+_INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]{0,40}\]\s{0,9}")
+_COMMAND = re.compile(r"<command-(name|args)>([^<]{1,9000})</command-\1>")
+_HOSTED = re.compile(
+    r"(?i)reminder|environment|caveat|additional_data|attached_|open_and|recently_viewed"
+    r"|project_layout|linter_errors|current_file|local-command|cursor_rules|user_info|git_status"
+    r"|ide_|open_files|system[-_]|^command-(?:name|message|args|contents)$"
+)
+_OF_FILES = re.compile(r"(?i)\A\Z|grep|glob|ls\Z|lint|todo|task|agent")
+"""The names of tools whose results are about files, and of harnesses that name none."""
+_OF_TEXT = (Change.INSERT, Change.REPLACE, Change.WRITE)
+_LAST_BLOCK, _LAST_LINE = 20_000, 400
+_COMPLAINS = re.compile(
+    r"(?:Please (?:always )?(?:provide|format|include|use)\b|Your (?:last )?(?:output|response)\b)"
+    r"[^\n]{0,200}\b(?:triple backticks|EXACTLY ONE|<response_example>|format|parse|command)",
+    re.IGNORECASE,
+)
+"""The complaint of a harness about the form of a message, which is no request."""
+_COMMIT = re.compile(r"\[[^\]\n]{1,200} ([0-9a-f]{6,40})\]")
+
+
+def attached_label(turn: Turn) -> str:
+    """Return how a note names an attachment, or "" if `turn` is not one."""
+    attachment = attachment_of(turn)
+    return f"{ATTACHED} {attachment.type} {attachment.name}" if attachment else ""
+
+
+@define
+class _Reader:
+    """Collects the events of turns."""
+
+    notices: bool
+    spoken: bool
+    """Whether the assistant has said or called something."""
+    events: list[Event] = field(factory=list)
+    calls: dict[str | None, int] = field(factory=dict)
+    awaited: int = -1
+    """The index of the event of the command whose output is the next message, or -1."""
+    hosted: bool = False
+    """Whether the user's last command was one to the host."""
+    expands: str = ""
+    """The name of the user's command of which the host gives the text next, or ""."""
+    observed: bool = False
+    """Whether a harness has answered a command."""
+    opened: str = ""
+    """The file that an editor said is open."""
+
+    def read(self, turn: Turn, number: int, following: Turn | None) -> None:
+        base = Event("", number, turn.resource_id)
+        awaited, self.awaited = self.awaited, -1
+        if turn.role is Role.TOOL:
+            self._result(turn, base)
+        elif turn.is_gist:
+            self._summary(turn, base)
+        elif attachment_of(turn):
+            outline = "\n".join(entry.text for entry in attached_outline(turn))
+            self.events.append(
+                base._replace(
+                    happening=Happening.CALL, name=ATTACHED, effect=Effect.READ,
+                    text=outline or excerpt(fenced_text(turn.text)[1]),
+                    path=attached_label(turn).removeprefix(f"{ATTACHED} "),
+                )
+            )  # fmt: skip
+        elif turn.role is Role.ASSISTANT:
+            self.spoken = True
+            self.expands = ""
+            self._spoken(turn, base, following)
+        elif turn.role is Role.USER:
+            self._heard(turn, base, awaited)
+        elif turn.text.strip():
+            self.events.append(
+                base._replace(happening=Happening.LINE, name=str(turn.role), text=turn.text.strip())
+            )
+
+    def _summary(self, turn: Turn, base: Event) -> None:
+        for line in parse_summary(turn):
+            text = f"{line.label}{line.text}"
+            self.events.append(
+                base._replace(happening=Happening.LINE, name=line.heading, text=text)
+            )
+
+    def _heard(self, turn: Turn, base: Event, awaited: int) -> None:
+        text = without_escapes(turn.text)
+        # The task may end as a harness's observations do, and comes before anything is said.
+        if self.spoken and is_observation(text, awaited=awaited >= 0):
+            if awaited < 0:
+                awaited = len(self.events)
+                self.events.append(base._replace(happening=Happening.CALL, effect=Effect.RUN))
+            self.observed = True
+            self._answered(awaited, _OBSERVATION_HEAD.sub("", text, count=1), turn)
+            return
+        expands, self.expands = self.expands, ""
+        if expands:
+            # The host puts the text of the command that the user named behind it.
+            text = excerpt(text)
+            self.events.append(
+                base._replace(happening=Happening.CALL, effect=Effect.READ, name=expands, text=text)
+            )
+            return
+        named = dict(_COMMAND.findall(text))
+        if named.keys() == {"name", "args"}:
+            self.expands, text = named["name"], " ".join(named.values())
+        said = _SLASH_SAYS.sub("", unnamed(_own_words(text), turn.name or "").strip())
+        if not self.expands and (command := _SLASH.fullmatch(said)):
+            # What the host prints about it follows.
+            self.hosted = True
+            effect = Effect.EDIT if command[1] == "undo" else Effect.READ
+            self.events.append(
+                base._replace(happening=Happening.CALL, name=f"/{command[1]}", effect=effect)
+            )
+        elif said and not (self.spoken and _COMPLAINS.match(said)):
+            self.hosted = False
+            self.events.append(
+                base._replace(
+                    happening=Happening.ASK, text=excerpt(said, demands=True), name=turn.name or ""
+                )
+            )
+
+    def _spoken(self, turn: Turn, base: Event, following: Turn | None) -> None:
+        named = base._replace(name=turn.name or "")
+        text = excerpt(unnamed(without_escapes(turn.text), turn.name or "").strip())
+        # The last command of a session with a harness may not be answered yet.
+        runs = (self.observed and following is None and not turn.tool_calls) or bool(
+            following
+            and following.role is Role.USER
+            and not turn.tool_calls
+            and is_observation(following.text, awaited=_ends_in_command(text))
+        )
+        start = len(self.events)
+        self.events += read_text(text, named, runs=runs, hosted=self.hosted)
+        self.hosted = False
+        if runs:
+            commands = [
+                place
+                for place, event in enumerate(self.events[start:], start)
+                if event.happening == Happening.CALL and not event.text
+            ]
+            self.awaited = commands[-1] if commands else -1
+        for call in turn.tool_calls:
+            self.calls[call.id] = len(self.events)
+            self.events += call_events(read_call(call), base._replace(name=call.name), None)
+
+    def _result(self, turn: Turn, base: Event) -> None:
+        place = self.calls.pop(turn.tool_call_id, -1)
+        if place < 0:
+            place = len(self.events)
+            self.events.append(
+                base._replace(happening=Happening.CALL, name=turn.name or "", effect=Effect.READ)
+            )
+        text = "" if is_pointer(turn) else unframed(turn.text) if turn.is_gist else turn.text
+        self._answered(place, text, turn)
+
+    def _answered(self, place: int, text: str, turn: Turn) -> None:
+        """Give a call its result, and state of its edits whether they failed."""
+        call = self.events[place]
+        failed = turn.metadata.get("is_error") is True or has_failed(
+            text, Effect(call.effect), shell=bool(call.command)
+        )
+        if opened := [*_OPENED.finditer(f"{text[:400]}\n{text[-2_000:]}")]:
+            self.opened = next(filter(None, opened[-1].groups()))
+        shown = _shown(text)
+        if self.notices and shown and not failed and call.effect != Effect.EDIT:
+            is_file = bool(call.command or call.path or _OF_FILES.search(call.name))
+            shown = with_notices(shown, turn.resource_id, is_file=is_file)
+        if call.effect != Effect.THINK:
+            self.events[place] = call._replace(text=shown, failed=failed)
+        for edit in range(place + 1, len(self.events)):
+            event = self.events[edit]
+            if event.happening != Happening.EDIT or event.turn != call.turn:
+                break
+            path = event.path or (self.opened if event.change in _OF_TEXT else "")
+            if event.change == Change.COMMIT and (commit := _COMMIT.search(text)):
+                path = commit[1]
+            self.events[edit] = event._replace(failed=failed, path=path)
+
+
+def read_events(turns: Sequence[Turn], first: int, *, notices: bool = True) -> list[Event]:
+    """Return the events of `turns`, which are numbered from `first`.
+
+    With `notices`, a notice replaces text in a tool's result that commands the assistant.
+    """
+    reader = _Reader(notices, spoken=first > 0)
+    for place, turn in enumerate(turns):
+        following = turns[place + 1] if place + 1 < len(turns) else None
+        reader.read(turn, first + place, following)
+    return reader.events
+
+
+def is_observation(text: str, *, awaited: bool) -> bool:
+    """Return whether a user's message is what a harness observed; `awaited` after a command."""
+    if _OBSERVED.match(text) or _OBSERVED_LAST.search(text[-1_000:]):
+        return True
+    is_said = is_prose(text) or _SENTENCE.match(text) or _PERSONAL.match(text[:_LAST_LINE].strip())
+    return awaited and len(text) > 0 and not is_said
+
+
+def _ends_in_command(text: str) -> bool:
+    """Return whether the last block of a message can be a command: a shell's, or of no language."""
+    blocks = [part for part in segments(text[-_LAST_BLOCK:]) if part.kind is not Kind.PROSE]
+    return bool(blocks) and blocks[-1].language.lower() in ("", *SHELLS)
+
+
+def _own_words(text: str) -> str:
+    """Return the user's own words: the query, if a host marked it, else all but the host's."""
+    text = _INTERRUPTED.sub("", text)
+    if "</" not in text:
+        return text
+    if query := _QUERY.search(text):
+        return query[2]
+    return without_elements(text, lambda name: is_reminder(name) or bool(_HOSTED.search(name)))
+
+
+def _shown(text: str) -> str:
+    """Return a result without escape codes and the frames of a harness."""
+    lines = without_escapes(text).strip().split("\n")
+    last = max(_FIRST_LINES, len(lines) - _LAST_LINES)
+    ends = (lines[:_FIRST_LINES], lines[last:])
+    first, end = ([line for line in part if not _FRAME.fullmatch(line)] for part in ends)
+    return excerpt("\n".join((*first, *lines[_FIRST_LINES:last], *end)))

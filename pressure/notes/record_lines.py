@@ -1,0 +1,219 @@
+"""Records as lines of a note: ``identifier: key value, key value``, a line each.
+
+A pair belongs to its record and is whole; what is left out of a record or a list is counted.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..terms import is_strong, terms_of
+from .items import MARK, Item, Section, left_out, ranged
+from .pieces import most
+from .records import Record, inline, outer_records, plain
+from .thinning import thin
+
+MOST_RECORDS, MOST_TOLD, MOST_NEWS = 400, 60, 4
+"""How many records of one text are read, half at either end, how many of them are told, and how
+many of them, and pairs of each, are told as news."""
+
+LONG, SHORT = 600, 40
+"""The most characters of a long value, and of one that is told in short."""
+
+_STATE = re.compile(r"(?:.*_)?(?:status|state|error|success|result|message|reason)", re.IGNORECASE)
+_ONCE_EACH = 2
+_MORE, _STATED, _SHORT_WORTH, _LISTS, _FEW_CHARS = 0.2, 1.5, 0.1, 3.0, 12
+_GAIN, _MOST_WORTH, _FIRST = 4.0, 5.0, 4.0
+_FIGURE, _TELLING = 0.2, 0.15
+"""The worth of a figure, and from which a pair is told alone."""
+
+Worth = Callable[[str], float]
+"""Returns what it is worth to tell a term: rare and named ones are worth most."""
+
+
+PAIRS = (MOST_RECORDS, 10, 6, 3, 1)
+"""How many pairs of a record its variants have; all but the longest have only short ones."""
+
+
+def record_items(
+    event: int, value: Any, worth: Worth, opening: str, score: float
+) -> Iterator[Item]:
+    """Yield the records of a JSON value, the first and the worthiest, as items of one group.
+
+    >>> seats = [{"seat_id": f"A{row}", "price": row, "note": "near the window"} for row in "78"]
+    >>> order = {"order_id": "W1", "status": "open", "seats": seats}
+    >>> for item in record_items(0, order, lambda term: float(term == "A8"), "get_order", 50.0):
+    ...     print(item.score, item.parent, item.variants[0])
+    60.4  W1: status open
+    51.2 W1  seats A7: price "7", note near the window
+    53.44 W1  seats A8: price "8", note near the window
+    """
+    records, count = outer_records(value, MOST_RECORDS)
+    lines = [_RankedLine.of(record, worth) for record in records]
+    best = sorted(range(len(lines)), key=lambda place: (-lines[place].worth, place))
+    for place in sorted({*range(min(1, len(lines))), *best[:MOST_TOLD]}):
+        line = lines[place]
+        variants = ranged([*line.variants()])
+        gain = _GAIN * min(line.worth, _MOST_WORTH) + (_FIRST if not place else 0.0)
+        parent = line.record.parent
+        yield Item(Section.KNOWN, event, score + gain, variants, "", opening, count, parent)
+
+
+def record_text(value: Any, worth: Worth, fits: Callable[[str], bool] = lambda _: True) -> str:
+    """Return as many records of a JSON value as fit, the worthiest first, or "" if none does.
+
+    All are told as long as that is possible.
+    """
+    items = [*record_items(0, value, worth, "", 0.0)]
+    order = sorted(range(len(items)), key=lambda place: (-items[place].score, place))
+
+    def told(number: int, variant: int) -> str:
+        kept = sorted(order[:number])
+        return grouped(
+            [(items[place], min(variant, len(items[place].variants) - 1)) for place in kept]
+        )
+
+    for variant in range(len(PAIRS)):
+        if fits(text := told(len(order), variant)):
+            return text
+    number = most(len(order), lambda number: fits(told(number, len(PAIRS))))
+    return told(number, len(PAIRS)) if number else ""
+
+
+def grouped(told: Sequence[tuple[Item, int]]) -> str:
+    """Return records of one group with their variants as lines, and a count of those left out."""
+    texts, parents = list[str](), set[str]()
+    for item, variant in told:
+        # The container of records is named once, on the line of the first of them.
+        texts.append(f"{'' if item.parent in parents else item.parent}{item.variants[variant]}")
+        name = item.variants[variant].partition(": ")[0]
+        parents.update((item.parent, f"{item.parent}{name} "))
+    first = told[0][0]
+    if first.of > len(told):
+        texts.append(left_out(first.of - len(told), "record"))
+    return f"{first.group} -> {chr(10).join(texts)}" if first.group else "\n".join(texts)
+
+
+class _RankedLine(NamedTuple):
+    """A record with the worth of each of its pairs, and that of the best of them."""
+
+    record: Record
+    worths: Mapping[str, float]
+    worth: float
+
+    @classmethod
+    def of(cls, record: Record, worth: Worth) -> "_RankedLine":
+        worths = {key: _worth_of(key, value, worth) for key, value in record.pairs.items()}
+        head = max(map(worth, terms_of(record.header)), default=0.0)
+        most = max(head, *worths.values(), 0.0)
+        return cls(record, worths, most + _MORE * (sum(worths.values()) - most))
+
+    def variants(self) -> Iterator[str]:
+        """Yield the record with fewer and fewer pairs, as long as one of them tells something."""
+        pairs = {key: value for key, value in self.record.pairs.items() if not _is_empty(value)}
+        order = sorted(pairs, key=lambda key: -self.worths[key])
+        for nth, most_pairs in enumerate(PAIRS):
+            kept = [key for key in order if not nth or _is_short(pairs[key])][:most_pairs]
+            if nth and not any(self.worths[key] >= _TELLING for key in kept):
+                return
+            texts = [_pair(key, pairs[key], whole=not nth) for key in pairs if key in kept]
+            rest = [MARK] if len(kept) < len(pairs) else []
+            yield f"{self.record.header}{', '.join([*texts, *rest])}"
+
+
+def _worth_of(key: str, value: Any, worth: Worth) -> float:
+    text = inline(value, 4 * SHORT)
+    told = max((worth(term) for term in terms_of(text)), default=0.0)
+    if isinstance(value, list) and _lists_ids(value):
+        told *= _LISTS
+    short = _SHORT_WORTH * (len(text) <= _FEW_CHARS)
+    figure = _FIGURE * (not told and any(map(str.isdigit, text)))
+    return told + short + figure + _STATED * (_STATE.fullmatch(key) is not None)
+
+
+def _lists_ids(value: Sequence[Any]) -> bool:
+    return len(value) > 1 and all(is_strong(str(each)) for each in value if str(each))
+
+
+def _is_empty(value: Any) -> bool:
+    return value in (None, "", [], {})
+
+
+def _is_short(value: Any) -> bool:
+    """Return whether a value is short enough to be told in short: a scalar, or a few of them."""
+    most = SHORT if isinstance(value, str) else 3 * SHORT
+    return len(inline(value, most)) <= most
+
+
+def _pair(key: str, value: Any, *, whole: bool) -> str:
+    if isinstance(value, str) and len(value) > SHORT:
+        return f"{plain(key)} {thin(value, LONG if whole else LONG // 3)}"
+    return f"{plain(key)} {inline(value)}"
+
+
+def news_of(records: Sequence[Record], known: Callable[[str], bool]) -> str:
+    """Return the pairs of a result that are not `known`, at most a few of each of a few records.
+
+    >>> news_of(
+    ...     [Record("", "W1: ", {"status": "paid", "user": "u7", "total": "9"}, "W1")], "u7".__eq__
+    ... )
+    'W1: status paid, total "9"'
+    """
+    told = list[str]()
+    for record in records[:MOST_NEWS]:
+        pairs = {
+            key: value
+            for key, value in record.pairs.items()
+            if not _is_empty(value) and _is_short(value) and not known(inline(value))
+        }
+        order = sorted(pairs, key=lambda key: _STATE.fullmatch(key) is None)[:MOST_NEWS]
+        texts = ", ".join(f"{plain(key)} {inline(pairs[key])}" for key in order)
+        name = record.header.removesuffix(": ").rpartition(" ")[2]
+        if texts or not (name.startswith("#") or known(name)):
+            told.append(f"{record.header}{texts}".removesuffix(": "))
+    return "\n".join(told)
+
+
+def changes_of(
+    before: Collection[Record], after: Collection[Record], *, made: bool = False
+) -> tuple[str, ...]:
+    """Return what differs in `after` from the records `before` with the same name, a line each.
+
+    Those with a new name are told too if they were `made`.
+
+    >>> old, new = (
+    ...     [Record("", "W1: ", {"status": status, "total": 7}, "W1")]
+    ...     for status in ("open", "paid")
+    ... )
+    >>> changes_of(old, new)
+    ('W1: status paid (was open)',)
+    """
+    counts = Counter(record.about for records in (before, after) for record in records)
+    known = {record.about: record.pairs for record in before if record.about}
+    said = [(record.about, record.pairs) for record in before]
+    found = list[str]()
+    for record in after:
+        # Two entries under one name, such as two payments by one card, are no change.
+        if record.about in known and counts[record.about] == _ONCE_EACH:
+            told = [*_changed(known[record.about], record.pairs)]
+        elif made and record.about and (record.about, record.pairs) not in said:
+            told = [*_changed({}, record.pairs)][:MOST_NEWS]
+        else:
+            continue
+        if told:
+            found.append(f"{record.parent}{record.header}{', '.join(told)}")
+    return tuple(found)
+
+
+def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in new.items():
+        if old.get(key) == value:
+            continue
+        if isinstance(value, list) and isinstance(old.get(key), list):
+            if added := [each for each in value if each not in old[key]]:
+                yield f"{plain(key)} + {inline(added)}"
+        elif isinstance(value, dict | list) or old.get(key) is None:
+            yield f"{plain(key)} {inline(value)}"
+        else:
+            yield f"{plain(key)} {inline(value)} (was {inline(old[key])})"

@@ -1,0 +1,155 @@
+"""Thinning: the pieces of a long text that tell most, in order, with marks for the others."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from ..terms import strong_terms
+from .items import MARK, left_out, ranged
+from .output import says_failure
+from .prose import sentences_of
+
+LONG_LINE = 240
+"""A line of more characters is read as sentences, and is never picked."""
+
+_LOOKED_AT = 300
+"""The characters that tell what a piece is."""
+
+_HEADING = re.compile(r"\s*(?:#{1,6} \S|\*\*[^*\n]{1,120}\*\*:?$)|[^\n]{1,160}[:：]\s*$")
+_LISTED = re.compile(r"\s*(?:[-*+•▪‣|]|\d{1,3}[.)])\s*\S")
+_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s")
+_COUNTED = re.compile(r"\[… ([\d,]+) [\w ]+\]\Z")
+_FIGURE = re.compile(r"\d")
+_NAME = re.compile(r"`[^`\n]+`|\w[_./@-]\w|[a-z][A-Z]|\b[A-Z]{3,}\b|(?<=[a-z,;] )[A-Z]\w{2,}")
+
+Worth = Callable[[str], float]
+"""Returns what it is worth to tell a term: rare and named ones are worth most."""
+
+
+class Piece(NamedTuple):
+    """A line of a text, or a sentence of a long one: `line` numbers the line."""
+
+    line: int
+    text: str
+
+
+def pieces_of(text: str) -> Iterator[Piece]:
+    """Yield the lines of a text that are not blank, and the sentences of long ones."""
+    for number, line in enumerate(filter(str.strip, text.splitlines())):
+        if len(line) <= LONG_LINE:
+            yield Piece(number, line.rstrip())
+        else:
+            yield from (Piece(number, sentence) for sentence in sentences_of(line))
+
+
+def printed(pieces: Sequence[Piece], kept: Sequence[int]) -> str:
+    """Return the pieces `kept`; each gap is a line that counts it, or a mark inside a line."""
+    texts = list[str]()
+    for before, place in pairwise((-1, *sorted(kept), len(pieces))):
+        gap = pieces[before + 1 : place]
+        omitted = [piece.line for piece in gap]
+        line = pieces[before].line if before >= 0 else -1
+        following = pieces[place] if place < len(pieces) else None
+        if before >= 0 and line in omitted:
+            texts[-1] += f" {MARK}"
+        if number := len({*omitted} - {line, following.line if following else -1}):
+            # A mark that is left out stands for what it counts.
+            marks = filter(None, (_COUNTED.match(piece.text) for piece in gap))
+            number += sum(int(mark[1].replace(",", "")) - 1 for mark in marks)
+            texts.append(left_out(number, "line"))
+        if following is None:
+            break
+        if before >= 0 and following.line == line:
+            texts[-1] += f" {following.text}"
+        else:
+            texts.append(
+                f"{MARK} {following.text}" if following.line in omitted else following.text
+            )
+    return "\n".join(texts)
+
+
+def thin(text: str, chars: int) -> str:
+    r"""Return lines and sentences of `text` with about `chars` characters, the others marked.
+
+    The first and last go first, then failures and figures, then items and names. A heading stands
+    with something under it or not at all. The first stays, however long.
+
+    >>> print(thin("Report\n\nSome words.\nOther words.\n## Costs\n- rent 900", 26))
+    Report
+    [… 2 lines]
+    ## Costs
+    - rent 900
+    """
+    pieces = [*pieces_of(text)]
+    if sum(len(piece.text) + 1 for piece in pieces) <= chars + 1:
+        return printed(pieces, range(len(pieces)))
+    heads = _heads_of(pieces)
+    is_head = {head for head in heads if head >= 0}
+    kept, size = {0}, len(pieces[0].text)
+    for place in order_of(pieces):
+        new = {place, *({heads[place]} - {-1})} - kept
+        cost = sum(len(pieces[each].text) + 1 for each in new)
+        if place not in is_head and size + cost <= chars:
+            kept |= new
+            size += cost
+    return printed(pieces, [*kept])
+
+
+def thinned(text: str, *sizes: int) -> tuple[str, ...]:
+    """Return `text` and what `thin` leaves of it for smaller `sizes`, from long to short."""
+    return ranged([text, *(thin(text, size) for size in sizes if size < len(text))])
+
+
+def _heads_of(pieces: Sequence[Piece]) -> list[int]:
+    """Return for each piece the index of the heading that it stands under, or -1."""
+    headings = [_HEADING.match(piece.text[:_LOOKED_AT]) is not None for piece in pieces]
+    last = accumulate((place if is_head else -1 for place, is_head in enumerate(headings)), max)
+    return [-1 if is_head else head for is_head, head in zip(headings, last, strict=True)]
+
+
+def order_of(pieces: Sequence[Piece]) -> list[int]:
+    """Return the places of pieces, the most telling first.
+
+    The first and last line come first, then failures, figures, and items and names; a sentence
+    stands for itself wherever it is.
+    """
+    places = range(len(pieces))
+    are_lines = bool(pieces) and pieces[-1].line >= len(pieces) - 1
+    first = {pieces[place].text: place for place in reversed(places)}
+
+    def rank(place: int) -> int:
+        text = pieces[place].text[:_LOOKED_AT]
+        if are_lines and place in (0, len(pieces) - 1):
+            return 0
+        if first[pieces[place].text] < place:
+            return 5
+        if says_failure(text):
+            return 1
+        if _FIGURE.search(_NUMBER.sub("", text)):
+            return 2
+        return 3 if _LISTED.match(text) or _NAME.search(text) else 4
+
+    return sorted(places, key=lambda place: (rank(place), place))
+
+
+def picked(lines: Sequence[str], worth: Worth, chars: int) -> str:
+    r"""Return lines of at most about `chars` in all, each for terms that no line before has.
+
+    >>> code = ["import os", "def rate_of(day):", "    x = 1", "    return RATES[day]"]
+    >>> print(picked(code, lambda term: float(term == "rate_of"), 20))
+    [… 1 line]
+    def rate_of(day):
+    [… 2 lines]
+    """
+    told = [strong_terms(line) for line in lines]
+    gains = [sum(map(worth, terms)) for terms in told]
+    kept, known, size = list[int](), set[str](), 0
+    for place in sorted(range(len(lines)), key=lambda place: (-gains[place], place)):
+        cost = len(lines[place])
+        is_new = gains[place] and not told[place] <= known
+        if is_new and cost <= LONG_LINE and size + cost <= chars:
+            kept.append(place)
+            known |= told[place]
+            size += cost
+    return printed([Piece(*each) for each in enumerate(lines)], kept)

@@ -1,0 +1,388 @@
+"""The context that agents share: its journal is the store of its audit trail, usage and content."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from polycontext.agent_context import (
+    FORGOTTEN,
+    ArtifactError,
+    ContextLimits,
+    ContextPatch,
+    ContextSizeChecker,
+    ContextSizeError,
+    ContextSizeWarning,
+    ContextViolationError,
+    ObjectStoreExternalizer,
+    get_stats,
+    to_data,
+)
+from polycontext.agents import AgentMachine, SharedContext, SharedMachine, WriterRegion
+from polycontext.base import InvalidOptionError, UnknownNameError
+from polycontext.linearity import UNIX_EPOCH
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal import Spent
+from polycontext.polynomial.stores import InMemoryStore
+from polycontext.pressure.schedule import Prices
+from polycontext.testing import ScriptedModel
+from tests.agents.kitchen import ASKED, PLANNED, SCRIPT, UNDERSTOOD, agent_of
+
+WHEN = datetime(2026, 3, 1, 9, tzinfo=UTC)
+USAGE = {"prompt_tokens": 900, "completion_tokens": 100}
+PRICES = Prices(1, 10)  # dollars per million tokens: a call costs .0019
+LARGE = "nothing to see\n" * 10_000
+
+
+def message(content: str) -> dict[str, Any]:
+    """Return an assistant message with the usage that a provider reports."""
+    return {"role": "assistant", "content": content, "usage": USAGE, "model": "m"}
+
+
+def opened(store: Any = None, **options: Any) -> SharedContext:
+    """Return the shared context of a store, by default of a new one, in a handle of its own."""
+    return SharedContext.open(store or InMemoryStore(), "trip", **options)
+
+
+def fact(number: int, content: str = "c") -> dict[str, Any]:
+    """Return a fact."""
+    return {"id": f"f{number}", "content": content, "source": "s"}
+
+
+def test_the_audit_has_a_run_for_each_answer_of_a_node() -> None:
+    """It says which node it was, when, and what it wrote into the shared context."""
+    agent = agent_of(ScriptedModel(SCRIPT))
+    agent.send("A soup?")
+    runs = [(run.agent_id, run.keys_written) for run in agent.memory.shared.audit.agent_runs]
+    assert runs == [
+        ("understand", ("reasoning.intents",)),
+        ("think", ("retrieval.plans",)),
+        ("act", ()),
+        ("act", ()),
+        ("act", ("enrichment.facts",)),
+        ("act", ()),
+        ("act", ("enrichment.facts",)),
+        ("reply", ()),
+    ]
+    events = [event.at for event in agent.session.history.events()]
+    assert all(run.timestamp in events for run in agent.memory.shared.audit.agent_runs)
+
+
+def test_the_audit_has_what_each_write_changed() -> None:
+    """Undone from the last to the first, the changes lead back to an empty context."""
+    shared = opened()
+    shared.write("summarization", {"reasoning.summary": "A train."})
+    shared.write("inference", {"llm.model": "small"}, append={"enrichment.facts": [fact(1)]})
+    shared.write("orchestrator", {"reasoning.summary": "A bus."})
+    found = shared.context
+    patches = [*map(ContextPatch.of, found.audit.diffs)]
+    assert [patch.summary() for patch in patches] == [
+        "[summarization] Changes: reasoning.summary_changed=1",
+        "[inference] Changes: enrichment.facts_added=1, llm.model_changed=1",
+        "[orchestrator] Changes: reasoning.summary_changed=1",
+    ]
+    for patch in reversed(patches):
+        found = patch.invert().apply(found)
+    assert found.enrichment == type(found.enrichment)()
+    assert (found.reasoning.summary, found.llm.model) == ("", "")
+
+
+def test_a_blocked_exchange_is_a_blocked_run() -> None:
+    """Its error is the reason; the runs after it are none."""
+    agent = agent_of(ScriptedModel([UNDERSTOOD, ASKED, "Which?"]))
+    agent.session.add_user_turn("A soup?")
+    agent.session.send("blocked", {"why": "no soup"})
+    runs = agent.memory.shared.audit.agent_runs
+    assert [(run.agent_id, run.status, run.error) for run in runs] == [
+        ("blocked", "blocked", "no soup")
+    ]
+    agent.run()
+    assert [run.status for run in agent.memory.shared.audit.agent_runs] == ["blocked", "success"]
+
+
+def test_usage_is_what_providers_report() -> None:
+    """By node in the shared context, and in the session, where a rewind takes nothing back."""
+    model = ScriptedModel([message(UNDERSTOOD), message(ASKED), message("Which?"), UNDERSTOOD])
+    agent = agent_of(model, prices=PRICES)
+    agent.send("A soup?")
+    usage = agent.memory.shared.llm.usage
+    assert usage is not None
+    assert (usage.total_tokens, usage.prompt_tokens, usage.completion_tokens) == (3000, 2700, 300)
+    assert usage.cost_usd == pytest.approx(0.0057)
+    by_agent = {name: pytest.approx(0.0019) for name in ("understand", "think", "reply")}
+    assert usage.by_agent == by_agent
+    assert agent.session.usage.spent.input_tokens == 2700
+    agent.session.history.rewind(0)
+    assert agent.memory.shared.llm.usage is None
+    assert agent.session.usage.spent.calls == 3
+    assert agent.session.usage.spent.cost_usd == pytest.approx(0.0057)
+
+
+def test_an_answer_that_is_refused_costs_as_well() -> None:
+    """Its call is recorded with the answer that is stored."""
+    model = ScriptedModel([message("{}"), message(UNDERSTOOD), ASKED, "Which?"])
+    agent = agent_of(model, prices=PRICES)
+    agent.send("A soup?")
+    spent = agent.session.usage.spent
+    assert (spent.calls, spent.input_tokens) == (4, 1800)
+    assert agent.memory.shared.llm.usage is not None
+    assert agent.memory.shared.llm.usage.by_agent["understand"] == pytest.approx(0.0038)
+
+
+def test_each_call_is_recorded_once() -> None:
+    """Over several exchanges, a node that is asked again included."""
+    model = ScriptedModel([*SCRIPT, *SCRIPT], usage=USAGE)
+    agent = agent_of(model)
+    agent.send("A soup?")
+    agent.send("Another?")
+    assert agent.session.usage.spent.calls == len(model.requests) == 16
+    assert agent.session.usage.spent.input_tokens == 16 * 900
+
+
+def test_a_usage_that_cannot_be_read_loses_no_answer() -> None:
+    """The call counts, its tokens do not."""
+    broken = {**message(UNDERSTOOD), "usage": {"prompt_tokens": "many"}}
+    agent = agent_of(ScriptedModel([broken, ASKED, "Which?"]))
+    assert agent.send("A soup?") == "Which?"
+    assert (agent.session.usage.spent.calls, agent.session.usage.spent.input_tokens) == (3, 0)
+
+
+@pytest.mark.anyio
+async def test_a_streamed_reply_is_in_the_usage() -> None:
+    """A mapping among the pieces is the report of the call."""
+
+    class Streaming(ScriptedModel):
+        async def stream(self, request: object) -> Any:
+            yield "Wh"
+            yield "ich?"
+            yield {"usage": USAGE}
+
+    agent = agent_of(Streaming([UNDERSTOOD, ASKED]), prices=PRICES)
+    assert [piece async for piece in agent.stream("A soup?")] == ["Wh", "ich?"]
+    assert agent.session.usage.spent.input_tokens == 900
+    assert agent.memory.shared.llm.usage is not None
+    assert agent.memory.shared.llm.usage.by_agent["reply"] == pytest.approx(0.0019)
+    assert [run.agent_id for run in agent.memory.shared.audit.agent_runs][-1] == "reply"
+
+
+def test_a_fact_says_who_found_it_when_and_how_sure() -> None:
+    """The agent is in its provenance; the time is that of the event; Act gives a confidence."""
+    step = json.dumps({"outcome": "found it", "confidence": 0.4})
+    planned = json.loads(PLANNED) | {"steps": json.loads(PLANNED)["steps"][:1]}
+    agent = agent_of(ScriptedModel([UNDERSTOOD, json.dumps(planned), step, "Here."]))
+    agent.send("A soup?")
+    (found,) = agent.memory.shared.enrichment.facts
+    acted = next(e for e in agent.session.history.events() if getattr(e, "name", "") == "acted")
+    assert (found.provenance["agent_id"], found.timestamp) == ("act", acted.at)
+    assert found.confidence == 0.4
+    assert agent.memory.shared.metadata.created_at != UNIX_EPOCH
+    shown = agent.memory.entries("enrichment.facts")
+    assert [*shown[0]] == ["id", "content", "source", "confidence"]
+    agent.write("inference", append={"enrichment.facts": [fact(9) | {"confidence": 1}]})
+    assert agent.memory.entries("enrichment.facts")[-1] == fact(9)
+
+
+def test_a_write_beyond_a_limit_changes_nothing() -> None:
+    """The error names the limit, nothing is stored, and the audit yields before it is refused."""
+    shared = opened()
+    shared.write("summarization", {"reasoning.summary": "A train."})
+    before, revision = shared.context, shared.session.history.revision
+    for size, limit in ((3, "max_namespace_size"), (16, "max_total_size")):
+        with pytest.raises(ContextSizeError) as caught:
+            shared.write("orchestrator", {"enrichment.facts": [fact(1, "x" * size * 2**20)]})
+        assert caught.value.limit == limit
+    with pytest.raises(ContextSizeError, match="max_array_items"):
+        shared.write("orchestrator", {"enrichment.context_links": ["x"] * 1001})
+    assert (shared.context, shared.session.history.revision) == (before, revision)
+
+
+def test_an_event_beyond_a_limit_is_not_remembered(caplog: pytest.LogCaptureFixture) -> None:
+    """A program that sends it past the check changes no shared context."""
+    shared = opened()
+    large = {"agent": "orchestrator", "changes": {"reasoning.summary": "x" * 3 * 2**20}}
+    shared.session.send("wrote", large)
+    assert shared.context.reasoning.summary == ""
+    assert "max_namespace_size" in caplog.text
+
+
+class Narrow(SharedMachine):
+    """A machine with a shared context of 40 KB, and an agent of its own."""
+
+    class Region(WriterRegion):
+        """The writers."""
+
+        writers: ClassVar[Mapping[str, Any]] = {"reviewer": ["reasoning.summary"]}
+        limits = ContextLimits(max_total_size=40_000, warn_total_size=20_000)
+
+    regions: ClassVar[Mapping[str, Any]] = {"writers": Region}
+
+
+def test_limits_and_agents_are_declared_on_the_region() -> None:
+    """The audit trail yields where the whole would be too large, never what agents wrote."""
+    shared = SharedContext(ContextSession(max_tokens=1000, machine=Narrow))
+    for number in range(20):
+        shared.write("reviewer", {"reasoning.summary": f"{number} " + "x" * 9_000})
+    found = shared.context
+    assert found.reasoning.summary.startswith("19 ")
+    assert 0 < len(found.audit.diffs) < 3
+    ContextSizeChecker(ContextLimits(max_total_size=40_000)).check(found)
+    with pytest.warns(ContextSizeWarning, match="29,"):
+        shared.write("orchestrator", {"enrichment.context_links": ["y" * 20_000]})
+    with pytest.raises(ContextSizeError):
+        shared.write("reviewer", {"reasoning.summary": "x" * 30_000})
+    with pytest.raises(ContextViolationError):
+        shared.write("reviewer", {"llm.model": "m"})
+
+
+def test_a_large_artifact_is_a_stub_and_the_journal_has_its_content() -> None:
+    """A rewind takes it back, and a small one stays where it is."""
+    shared = opened()
+    small = {"id": "note", "type": "text", "content": "short"}
+    shared.write("retrieval_planner", append={"retrieval.artifacts": [small]})
+    shared.write(
+        "retrieval_planner", append={"retrieval.artifacts": [{"id": "log", "content": LARGE}]}
+    )
+    note, log = shared.context.retrieval.artifacts
+    assert note.content == "short"
+    assert log.content is None
+    assert log.external is not None
+    assert log.external.size > 150_000
+    assert get_stats(shared.context).total_size < 3_000  # the diffs have the stub, too
+    assert (shared.retrieve("log"), shared.retrieve("note")) == (LARGE, "short")
+    shared.session.history.rewind(1)
+    with pytest.raises(UnknownNameError, match="artifact"):
+        shared.retrieve("log")
+
+
+def test_a_large_artifact_is_stored_where_it_is_told(tmp_path: Path) -> None:
+    """Then the journal has the stub alone; a write that is refused stores nothing."""
+    shared = opened(artifacts=ObjectStoreExternalizer.open(tmp_path))
+    log = {"retrieval.artifacts": [{"id": "log", "content": LARGE}]}
+    with pytest.raises(ContextViolationError):
+        shared.write("inference", append=log)
+    assert [*tmp_path.iterdir()] == []
+    shared.write("retrieval_planner", append=log)
+    assert len(str(shared.session.history.events())) < 2_000
+    assert shared.retrieve("log") == LARGE
+    without = SharedContext(shared.session)
+    with pytest.raises(ArtifactError):
+        without.retrieve("log")
+
+
+def test_of_two_agents_that_write_one_key_the_later_wins() -> None:
+    """The audit shows both; lists that both append to are kept; neither handle is stale."""
+    store = InMemoryStore()
+    one, other = opened(store), opened(store)
+    one.write("summarization", {"reasoning.summary": "A train."})
+    other.write("orchestrator", {"reasoning.summary": "A bus."})
+    one.write("context_synthesizer", append={"enrichment.facts": [fact(1)]})
+    other.write("inference", append={"enrichment.facts": [fact(2)]})
+    found = opened(store).context
+    assert found == other.context
+    assert found.reasoning.summary == "A bus."
+    assert [(each.id, each.provenance["agent_id"]) for each in found.enrichment.facts] == [
+        ("f1", "context_synthesizer"),
+        ("f2", "inference"),
+    ]
+    summaries = [
+        (each.agent_id, each.changes["reasoning"]["summary"]["new"])
+        for each in found.audit.diffs
+        if "reasoning" in each.changes
+    ]
+    assert summaries == [("summarization", "A train."), ("orchestrator", "A bus.")]
+
+
+def test_a_list_is_shortened_although_others_refer_to_its_entries() -> None:
+    """The oldest facts leave; the conclusions that are based on them stay."""
+    shared = opened()
+    shared.write("inference", append={"enrichment.facts": [fact(0)]})
+    told = {"id": "c0", "content": "so", "confidence": 1, "based_on": ["f0"]}
+    shared.write("inference", append={"reasoning.conclusions": [told]})
+    for number in range(1, 120):
+        shared.write("inference", append={"enrichment.facts": [fact(number)]})
+    found = shared.context
+    assert found.enrichment.facts[-1].id == "f119"
+    assert found.enrichment.facts[0].id != "f0"
+    assert found.reasoning.conclusions[0].based_on == ("f0",)
+    assert 50 <= len(found.audit.diffs) < 100
+    assert 50 <= len(found.audit.agent_runs) < 100
+
+
+def test_forgotten_ids_keep_no_later_write_out() -> None:
+    """Ids that an agent wrote from a message's words are gone with it; further facts are kept."""
+    shared = opened()
+    shared.session.add_user_turn("Look for KEY-4410 and KEY-4411.")
+    for name in ("KEY-4410", "KEY-4411"):
+        shared.write("inference", append={"enrichment.facts": [fact(0) | {"id": name}]})
+    asked = next(iter(shared.session.log()))
+    shared.session.history.forget(asked.resource_id)
+    assert [each.id for each in shared.context.enrichment.facts] == [FORGOTTEN, FORGOTTEN]
+    told = {"id": "c0", "content": "so", "confidence": 1, "based_on": [FORGOTTEN]}
+    shared.write("inference", append={"reasoning.conclusions": [told]})
+    shared.write("inference", append={"enrichment.facts": [fact(7)]})
+    assert shared.context.enrichment.facts[-1].id == "f7"
+
+
+@pytest.mark.anyio
+async def test_other_programs_report_what_their_agents_used() -> None:
+    """A write may have the response of a model, and nothing else."""
+    shared = opened(prices=PRICES)
+    await shared.awrite("inference", usage={"usage": USAGE})
+    await shared.awrite("summarization", {"reasoning.summary": "s"}, usage=USAGE)
+    assert shared.session.usage.spent.agent == ""
+    assert shared.session.usage.spent.calls == 2
+    assert [run.agent_id for run in shared.context.audit.agent_runs] == ["summarization"]
+    assert shared.context.llm.usage is not None
+    assert {*shared.context.llm.usage.by_agent} == {"inference", "summarization"}
+
+
+def test_writes_take_records_as_well() -> None:
+    """As the guard does."""
+    shared = opened()
+    shared.write("inference", append={"enrichment.facts": [fact(1)]})
+    again = shared.context.enrichment.facts[0]
+    shared.write("context_synthesizer", {"enrichment.facts": [again]})
+    assert shared.context.enrichment.facts == (again,)
+    assert to_data({"facts": (again,)})["facts"][0]["id"] == "f1"
+
+
+def test_a_cleared_session_keeps_runs_and_usage() -> None:
+    """What agents wrote is gone from the context; the journal still has it."""
+    agent = agent_of(ScriptedModel([message(UNDERSTOOD), message(ASKED), message("Which?")]))
+    agent.send("A soup?")
+    before = agent.memory.shared
+    agent.session.clear()
+    after = agent.memory.shared
+    assert after.reasoning.intents == ()
+    assert after.audit.diffs == ()
+    assert after.audit.agent_runs == before.audit.agent_runs
+    assert after.llm.usage == before.llm.usage
+    assert after.metadata == before.metadata
+
+
+def test_a_session_without_writers_is_refused() -> None:
+    """The error names the machines that have them."""
+    with pytest.raises(InvalidOptionError, match="SharedMachine or AgentMachine"):
+        SharedContext(ContextSession(max_tokens=1000))
+    session = ContextSession(max_tokens=1000, machine=AgentMachine)
+    assert SharedContext(session).context == agent_of(None, session).memory.shared
+
+
+def test_an_own_event_may_say_something_else_of_what_was_spent() -> None:
+    """It is no call; the write counts."""
+    shared = opened()
+    written = {"agent": "summarization", "changes": {"reasoning.summary": "s"}}
+    shared.session.send("wrote", written, spent=5)
+    shared.session.send("wrote", written, spent={"calls": -1})
+    assert shared.session.usage.spent == Spent()
+    assert shared.context.reasoning.summary == "s"
+
+
+def test_what_was_spent_by_several_agents_is_of_none() -> None:
+    """A sum names its agent if there is one."""
+    one, other = Spent("think", 1, 10, 1), Spent("act", 1, 20, 2)
+    assert (one + one).agent == "think"
+    assert one + other == Spent("", 2, 30, 3)

@@ -1,0 +1,1 @@
+"""Real clients of three hosts on loopback, compacted by polycontext: `just hosts`."""

@@ -1,0 +1,112 @@
+"""OpenCode as a server, with our plugin installed as its users do."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+from attrs import define, field
+
+from .host import SECONDS, Host, free_port, run
+
+MODEL = {"providerID": "stand-in", "modelID": "gpt-5"}
+
+
+@define
+class OpenCode(Host):
+    """OpenCode 1.18, whose plugin shortens each list that its model is sent."""
+
+    name = "opencode"
+    packages = ("opencode-ai@1.18.33",)
+    _process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
+    _session: str = field(default="", init=False)
+    _url: str = field(default="", init=False)
+
+    def provider(self) -> Any:
+        """Return the vendor."""
+        return self.script.chat()
+
+    def set_up(self, url: str) -> None:
+        """Write the settings of a project, the plugin among them."""
+        model = {"name": "gpt-5", "limit": {"context": 40_000, "output": 1_000}}
+        vendor = {
+            "npm": "@ai-sdk/openai-compatible",
+            "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
+            "models": {"gpt-5": model},
+        }
+        told = {
+            "plugin": [Path(self.installed()).as_uri()],
+            "model": "stand-in/gpt-5",
+            "small_model": "stand-in/gpt-5",
+            "permission": {"bash": "allow"},
+            "provider": {"stand-in": vendor},
+        }
+        (self.work / "opencode.json").write_text(json.dumps(told))
+
+    @property
+    def _program(self) -> list[str | Path]:
+        return [self.clients / "node_modules/.bin/opencode"]
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        # What OpenCode fetches from elsewhere is not there.
+        off = ("AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD")
+        told = {f"OPENCODE_DISABLE_{each}": "1" for each in off}
+        told["OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER"] = "1"
+        # It asks npm for the types of plugins, with the user's settings.
+        told = {**os.environ, **self.environment, **told}
+        return {**told, "OPENCODE_CONFIG": str(self.work / "opencode.json")}
+
+    def version(self) -> str:
+        """Return the version of the client."""
+        return run([*self._program, "--version"], self.work, self._environment).strip()
+
+    def start(self) -> None:
+        """Start the server, and begin a session unless there is one."""
+        port = free_port()
+        self._url = f"http://127.0.0.1:{port}"
+        self._process = subprocess.Popen(
+            [*self._program, "serve", "--port", str(port)],
+            cwd=self.work,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while True:
+            try:
+                self._post("/session") if not self._session else httpx.get(f"{self._url}/session")
+            except httpx.ConnectError:
+                if self._process.poll() is not None:
+                    raise RuntimeError("OpenCode ended") from None
+                time.sleep(0.2)
+            else:
+                return
+
+    def stop(self) -> None:
+        """End the server, and read what the plugin told the log."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+        for log in (self.home / ".local/share/opencode/log").glob("*.log"):
+            for line in log.read_text().splitlines():
+                if "service=polycontext" in line:
+                    self.note(line[line.index("polycontext", line.index("message=")) :])
+            log.unlink()
+
+    def prompt(self, text: str) -> None:
+        """Send a prompt, and wait until all of it is done."""
+        parts = [{"type": "text", "text": text}]
+        self._post(f"/session/{self._session}/message", model=MODEL, parts=parts)
+
+    def compact(self) -> None:
+        """Do nothing: `/compact` is OpenCode's own."""
+
+    def _post(self, path: str, **body: Any) -> None:
+        told = httpx.post(f"{self._url}{path}", json=body, timeout=SECONDS)
+        told.raise_for_status()
+        self._session = self._session or told.json()["id"]

@@ -1,0 +1,561 @@
+"""Receipts: what each compression took, checked against the log."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from attrs import evolve
+
+from polycontext import ContextSession, ToolCall
+from polycontext.base import InvalidOptionError, UnknownNameError
+from polycontext.polynomial.journal import (
+    CompressEvent,
+    Event,
+    TurnEvent,
+    Verdict,
+    check_compressions,
+    receipt_schema,
+    replayed,
+)
+from polycontext.polynomial.journal.receipts import SCHEMA_FILE
+from polycontext.polynomial.session import receipts as receipts_module
+from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
+from polycontext.pressure import ContextProjector, Fulfilment, SummaryUsage, report_usage
+from polycontext.pressure.notes import find_sources_of_all
+from polycontext.window import Turn
+from tests.house import ROOT, script
+
+PRIVATE = "my card is 4929-1234-5678"
+
+
+def talk(session: ContextSession, first: int, last: int) -> ContextSession:
+    """Add questions and answers to a session, and return it."""
+    for number in range(first, last):
+        session.add_user_turn(f"Which colour does wall {number} get?")
+        session.add_assistant_turn(f"Wall {number} gets shade-{number * 37 % 101}.")
+    return session
+
+
+def session_of(**options: Any) -> ContextSession:
+    """Return a session that was compressed several times."""
+    return talk(ContextSession(max_tokens=400, **options), 0, 30)
+
+
+def verdicts(session: ContextSession) -> list[Verdict]:
+    """Return what the check of each compression finds."""
+    return [each.verdict for each in session.history.check_receipts()]
+
+
+def test_every_compression_has_a_receipt() -> None:
+    """Its views are those of the history, and every turn that was shown has a fate."""
+    session = session_of()
+    receipts = session.history.receipts()
+    made = [
+        number
+        for number, event in enumerate(session.history.events(), 1)
+        if isinstance(event, CompressEvent)
+    ]
+    assert [each.revision for each in receipts] == made
+    for receipt in receipts:
+        before, after = (session.history.at(receipt.revision - n).window for n in (1, 0))
+        assert receipt.before.turns == tuple(t.resource_id for t in before.all_turns())
+        assert receipt.after.turns == tuple(t.resource_id for t in after.all_turns())
+        assert receipt.before.tokens == sum(receipt.before.by_class.values())
+        assert [key for atom in receipt.atoms for key in atom.turns] == [*receipt.before.turns]
+        kept = {key for atom in receipt.atoms if atom.fate == "kept" for key in atom.turns}
+        assert kept == {*receipt.before.turns} & {*receipt.after.turns}
+    whole = session.history.receipt(receipts[1].id)
+    atoms = tuple(evolve(atom, lines=()) for atom in whole.atoms)
+    assert evolve(whole, atoms=atoms) == receipts[1]
+    assert session.history.receipt().id == receipts[-1].id
+
+
+def test_a_summarised_atom_names_its_lines() -> None:
+    """Each line that comes from a turn says what the turn says."""
+    session = session_of()
+    receipt = session.history.receipt(session.history.receipts()[0].id)
+    after = session.history.at(receipt.revision).window.all_turns()
+    texts = {turn.resource_id: turn.text for turn in (*after, *session.log())}
+    told = [atom for atom in receipt.atoms if atom.lines]
+    assert len(told) > len(receipt.after.turns)
+    for atom in told:
+        assert atom.fate == "summarised"
+        lines = texts[atom.gist or ""].split("\n")
+        assert any(texts[atom.turns[0]] in lines[number - 1] for number in atom.lines)
+
+
+def test_each_fate_is_told_with_its_reason() -> None:
+    """Dropped, truncated and kept atoms say why."""
+    session = ContextSession(max_tokens=2000, auto=False)
+    session.add_system("Be brief.")
+    session.add_user_turn("List the boxes.")
+    session.add_user_turn("OK.")
+    calls = [ToolCall("c1", "list", "{}")]
+    session.add_assistant_turn("One moment.", tool_calls=calls)
+    session.add_tool_turn(
+        "\n".join(f"box {n} on shelf {n % 7}" for n in range(150)), tool_call_id="c1"
+    )
+    session.compress(0.2)
+    (receipt,) = session.history.receipts()
+    fates = {atom.turns[0]: (str(atom.fate), atom.why) for atom in receipt.atoms}
+    assert fates["t1"] == ("kept", "preserved")
+    assert fates["t3"][0] in ("kept", "dropped")
+    assert fates["t4"] == ("truncated", "newest results")
+
+
+def test_a_receipt_matches_the_published_schema() -> None:
+    """Every field of the class is in the schema, and no text of the conversation in a receipt."""
+    session = session_of()
+    session.send("resize", 2000)
+    session.history.undo()
+    assert not session.history.receipts()[-1].stands
+    schema = dict(receipt_schema())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for receipt in session.history.receipts():
+        data = json.loads(json.dumps(receipt.to_data()))
+        jsonschema.validate(data, schema)
+        assert data.keys() == schema["properties"].keys()
+        assert "wall" not in json.dumps(data)
+
+
+def test_the_shipped_schema_is_up_to_date(tmp_path: Path) -> None:
+    """The file in the package is what the classes say now."""
+    script("receipt_schema").write_json_schema(tmp_path)
+    shipped = ROOT / "polynomial" / "journal" / SCHEMA_FILE
+    assert (tmp_path / SCHEMA_FILE).read_text("utf-8") == shipped.read_text("utf-8")
+
+
+def test_a_model_is_named_with_its_calls_and_time() -> None:
+    """What a summariser reports while it writes is on the receipt."""
+    ticks = count()
+
+    def told(turns: Any, _: int) -> str:
+        report_usage(SummaryUsage("small", 1, 900, 30, 800, 0.25))
+        return f"{len(turns)} turns about walls"
+
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    session = session_of(
+        projector=ContextProjector(told), clock=lambda: noon + timedelta(seconds=next(ticks))
+    )
+    receipt = session.history.receipts()[-1]
+    assert receipt.summariser is not None
+    assert (receipt.summariser.name, receipt.summariser.seconds) == ("told", 1.0)
+    assert receipt.summariser.usage == SummaryUsage("small", 1, 900, 30, 800, 0.25)
+    assert {*verdicts(session)} == {Verdict.SIGNED}
+
+
+def test_an_awaited_summariser_reports_too() -> None:
+    """Its calls run in tasks of their own."""
+    asyncio.run(_awaited())
+
+
+async def _awaited() -> None:
+
+    async def told(turns: Any, _: int) -> str:
+        report_usage(SummaryUsage("small", 1, 900, 30))
+        return f"{len(turns)} turns about walls"
+
+    session = ContextSession(max_tokens=400, projector=ContextProjector(told))
+    for number in range(30):
+        await session.aadd_user_turn(f"Which colour does wall {number} get?")
+        await session.aadd_assistant_turn(f"Wall {number} gets shade-{number}.")
+    receipts = await session.history.areceipts()
+    usages = [each.summariser.usage for each in receipts if each.summariser is not None]
+    assert usages
+    assert all(usage == SummaryUsage("small", 1, 900, 30) for usage in usages)
+
+
+def test_cached_tokens_are_told_before_and_after() -> None:
+    """They are those of the last report before a compression, and of the first one after it."""
+    session = ContextSession(max_tokens=8000)
+    talk(session, 0, 30)
+    for cached in (5, 700):
+        session.messages()
+        details = {"cached_tokens": cached}
+        report = {"prompt_tokens": 900, "completion_tokens": 9, "prompt_tokens_details": details}
+        session.usage.reported(report)
+    session.compress(0.05)
+    (receipt,) = session.history.receipts()
+    assert (receipt.cached_before, receipt.cached_after) == (700, None)
+    session.messages()
+    session.usage.reported({"input_tokens": 300, "cache_read_input_tokens": 40})
+    assert session.history.receipts()[0].cached_after == 40
+    talk(session, 30, 60)
+    session.compress(0.03)
+    first, last = session.history.receipts()
+    assert (first.cached_after, last.cached_before, last.cached_after) == (40, 40, None)
+
+
+def test_receipts_after_a_revision_are_the_last_ones() -> None:
+    """Also if a rewind since went back to before it, or a turn was forgotten."""
+    session = session_of()
+    for change in ("nothing", "rewind", "forget"):
+        if change == "rewind":
+            session.history.rewind(session.history.receipts()[1].revision)
+            talk(session, 30, 50)
+        if change == "forget":
+            session.history.forget("t1")
+        receipts = session.history.receipts()
+        for revision in range(0, session.history.revision + 2, 5):
+            last = tuple(each for each in receipts if each.revision > revision)
+            assert session.history.receipts(revision) == last, (change, revision)
+    with pytest.raises(InvalidOptionError, match="after"):
+        session.history.receipts(-1)
+
+
+def test_a_list_of_receipts_reads_no_turn_that_went_into_a_gist(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise, each compression would read all turns of those before it again."""
+    read = list[int]()
+
+    def counting(lines: Any, turns: Any) -> Any:
+        read.append(1)
+        return find_sources_of_all(lines, turns)
+
+    monkeypatch.setattr("polycontext.polynomial.journal.receipts.find_sources_of_all", counting)
+    session = session_of()
+    assert len(session.history.receipts()) > 1
+    assert not read
+    session.history.receipt()
+    assert len(read) == 1
+
+
+def test_receipts_after_a_revision_replay_only_what_came_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What an answer brought is told without the whole journal."""
+    session = session_of()
+    first, *_, last = session.history.receipts()
+    revisions = list[int]()
+
+    def counting(events: Any, conversation: Any) -> Any:
+        for each in replayed(events, conversation):
+            revisions.append(each[2].revision)
+            yield each
+
+    monkeypatch.setattr(receipts_module, "replayed", counting)
+    assert session.history.receipts(last.revision - 1) == (last,)
+    assert min(revisions) == last.revision > first.revision
+    revisions.clear()
+    assert session.history.receipts(session.history.revision) == ()
+    assert not revisions
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "gpt",
+        {"calls": 1},
+        lambda: SummaryUsage(1),  # type: ignore[arg-type]
+        lambda: SummaryUsage("\ud800"),
+        lambda: SummaryUsage(calls=1.5),  # type: ignore[arg-type]
+        lambda: SummaryUsage(calls=True, input_tokens=-1),
+        lambda: SummaryUsage(output_tokens=2**70),
+        lambda: SummaryUsage(cost_usd=float("inf")),
+        lambda: SummaryUsage(cost_usd=float("nan")),
+        lambda: SummaryUsage(cost_usd="1"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_wrong_report_of_usage_rejects_the_summary(report: Any) -> None:
+    """It blocks no write, and a receipt says that it was rejected."""
+
+    def told(turns: Any, _: int) -> str:
+        usage: Any = report() if callable(report) else report
+        report_usage(usage)
+        return f"{len(turns)} turns about walls"
+
+    session = session_of(projector=ContextProjector(told))
+    for receipt in session.history.receipts():
+        assert receipt.summariser is not None
+        assert (receipt.summariser.rejected, receipt.summariser.usage) == (1, None)
+
+
+def cached(tokens: int) -> dict[str, int]:
+    """Return a report of a request of which a provider read so many tokens from its cache."""
+    return {"input_tokens": 900, "cache_read_input_tokens": tokens}
+
+
+def test_cached_tokens_are_of_the_epoch_of_their_request(tmp_path: Path) -> None:
+    """Another writer may have compressed, and a report may be of an earlier request."""
+    with closing(SQLiteStore(tmp_path / "sessions.db")) as store:
+        session = ContextSession.open(store, "walls", max_tokens=8000)
+        talk(session, 0, 30)
+        session.messages()
+        session.usage.reported(cached(111))
+        ContextSession.open(store, "walls").compress(0.05)
+        session.history.refresh()
+        (receipt,) = session.history.receipts()
+        assert (receipt.cached_before, receipt.cached_after) == (111, None)
+        session.messages()
+        talk(session, 30, 60)
+        session.compress(0.03)
+        session.usage.reported(cached(222))
+        session.messages()
+        session.usage.reported(cached(333))
+        found: list[tuple[int | None, int | None]] = [(222, 333)]
+        for opened in (session, ContextSession.open(store, "walls")):
+            told = [(each.cached_before, each.cached_after) for each in opened.history.receipts()]
+            # The last two reports are stored with the next compression.
+            assert told == [(111, None if opened is not session else 222), *found]
+            found = [(None, None)]
+        past = session.history.at(session.history.receipts()[0].revision)
+        assert [each.cached_after for each in past.history.receipts()] == [None]
+        talk(session, 60, 90)
+        session.compress(0.02)
+        told = [
+            (each.cached_before, each.cached_after)
+            for each in ContextSession.open(store, "walls").history.receipts()
+        ]
+        assert told == [(111, 222), (222, 333), (333, None)]
+
+
+def failing(turns: Any, _: int) -> str:
+    """Write no summary."""
+    raise ValueError(len(turns))
+
+
+def test_extracts_that_replaced_all_texts_are_made_again() -> None:
+    """The receipt names what wrote them, and how many texts were rejected."""
+    session = session_of(projector=ContextProjector(failing))
+    for receipt in session.history.receipts():
+        assert receipt.summariser is not None
+        assert (receipt.summariser.name, receipt.summariser.rejected) == ("extractive", 1)
+    assert {*verdicts(session)} == {Verdict.SAME}
+
+
+def test_a_model_that_was_not_asked_is_not_named() -> None:
+    """There was too little room for its text, or nothing but results was truncated."""
+    asked = list[int]()
+
+    def told(turns: Any, room: int) -> str:
+        asked.append(room)
+        return "Walls."
+
+    session = ContextSession(max_tokens=2000, auto=False, projector=ContextProjector(told))
+    session.add_user_turn("List the boxes.")
+    session.add_assistant_turn("One moment.", tool_calls=[ToolCall("c1", "list", "{}")])
+    rows = "\n".join(f"box {n} on shelf {n % 7}" for n in range(150))
+    session.add_tool_turn(rows, tool_call_id="c1")
+    session.compress(0.2)
+    other = ContextSession(max_tokens=2000, auto=False, projector=ContextProjector(told))
+    talk(other, 0, 3)
+    other.compress(0.0)
+    for each in (session, other):
+        summariser = each.history.receipts()[-1].summariser
+        assert not asked
+        assert summariser is not None
+        assert summariser.name == "extractive"
+        assert {*verdicts(each)} == {Verdict.SAME}
+
+
+@pytest.mark.parametrize("name", ["extractive", "", "\ud800"])
+def test_another_summariser_does_not_take_the_name_of_the_built_in_one(name: str) -> None:
+    """Nor none, nor one that cannot be stored: it is unknown."""
+
+    def told(turns: Any, _: int) -> str:
+        return f"{len(turns)} turns about walls"
+
+    told.__name__ = name
+    session = session_of(projector=ContextProjector(told))
+    receipt = session.history.receipts()[-1]
+    assert receipt.summariser is not None
+    assert receipt.summariser.name == "unknown"
+    assert {*verdicts(session)} == {Verdict.SIGNED}
+
+
+def test_an_unknown_receipt_is_refused_with_those_there_are() -> None:
+    """The message names the last ones; a session without any says so."""
+    session = session_of()
+    with pytest.raises(UnknownNameError, match="Use c34, c41"):
+        session.history.receipt("c1")
+    with pytest.raises(UnknownNameError, match="never compressed"):
+        ContextSession(max_tokens=400).history.receipt("c1")
+
+
+# --- the check ----------------------------------------------------------------------------
+
+
+def test_every_extractive_compression_can_be_made_again(tmp_path: Path) -> None:
+    """Also after it was stored, exported, opened again and continued under another budget."""
+    store = SQLiteStore(tmp_path / "sessions.db")
+    session = ContextSession.open(store, "walls", max_tokens=400)
+    talk(session, 0, 30)
+    session = ContextSession.open(store, "walls", max_tokens=500)
+    talk(session, 30, 60)
+    session.compress(0.3, query="wall 12")
+    assert {*verdicts(session)} == {Verdict.SAME}
+    assert {*verdicts(ContextSession.history.load(session.history.export()))} == {Verdict.SAME}
+    store.close()
+
+
+def flipped(events: tuple[Event, ...]) -> Iterator[tuple[Event, ...]]:
+    """Yield the journal with a letter changed in one turn, or in one gist, each in turn."""
+    for place, event in enumerate(events):
+        changed: Event | None = None
+        if isinstance(event, TurnEvent):
+            changed = evolve(event, turn=_changed(event.turn))
+        elif isinstance(event, CompressEvent):
+            splices = [
+                evolve(each, turns=tuple(map(_changed, each.turns))) for each in event.edit.splices
+            ]
+            changed = evolve(event, edit=evolve(event.edit, splices=tuple(splices)))
+        if changed is not None:
+            yield (*events[:place], changed, *events[place + 1 :])
+
+
+def _changed(turn: Turn) -> Turn:
+    return evolve(turn, content=turn.text.replace("wall", "well").replace("Wall", "Well"))
+
+
+def test_a_flipped_byte_is_found() -> None:
+    """In any turn that a compression has seen, and in any gist."""
+    session = session_of()
+    events, empty = session.history.events(), session._writer.empty
+    last = max(n for n, event in enumerate(events) if isinstance(event, CompressEvent))
+    for number, journal in enumerate(flipped(events)):
+        found = {each.verdict for each in check_compressions(journal, empty)}
+        seen = journal[: last + 1] != events[: last + 1]
+        assert (Verdict.DIFFERS in found) is seen, number
+
+
+def test_a_gist_that_another_text_signed_is_found() -> None:
+    """Whoever changes the digests as well is found: the gist cannot be made again."""
+    session = session_of()
+    events, empty = list(session.history.events()), session._writer.empty
+    place = next(n for n, event in enumerate(events) if isinstance(event, CompressEvent))
+    *_, journal = (each for n, each in enumerate(flipped(tuple(events))) if n == place)
+    event = journal[place]
+    assert isinstance(event, CompressEvent)
+    assert event.origin is not None
+    forged = next(iter(check_compressions(journal[: place + 1], empty)))
+    assert forged.what == "the view after it"
+    from polycontext.polynomial.journal import replay  # noqa: PLC0415
+    from polycontext.polynomial.journal.origin import digest_of  # noqa: PLC0415
+
+    after = digest_of(replay(journal[: place + 1], empty).window)
+    signed = evolve(event, origin=evolve(event.origin, after=after))
+    found = next(iter(check_compressions([*journal[:place], signed], empty)))
+    assert (found.verdict, found.what) == (Verdict.DIFFERS, "the gists, made again")
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"after": None}, "the digests"),
+        ({"before": None, "after": None}, "the digests"),
+        ({"options": {"colour": "red"}}, "the gists, made again"),
+        ({"options": {"frozen": "red"}}, "the gists, made again"),
+        ({"options": {"query_bonus": "red"}}, "the gists, made again"),
+    ],
+)
+def test_an_origin_that_somebody_changed_is_found(change: dict[str, Any], what: str) -> None:
+    """Digests go only with an erasure, and impossible options end no check."""
+    session = session_of()
+    changed = [
+        evolve(event, origin=evolve(event.origin, **change))
+        if isinstance(event, CompressEvent) and event.origin is not None
+        else event
+        for event in session.history.events()
+    ]
+    found = [*check_compressions(changed, session._writer.empty)]
+    assert {(each.verdict, each.what) for each in found} == {(Verdict.DIFFERS, what)}
+
+
+def test_another_version_says_so() -> None:
+    """Its views are compared, but its gists are not made again."""
+    session = session_of()
+    old = [
+        evolve(event, origin=evolve(event.origin, version="0.0.9"))
+        if isinstance(event, CompressEvent) and event.origin is not None
+        else event
+        for event in session.history.events()
+    ]
+    found = [*check_compressions(old, session._writer.empty)]
+    assert {(each.verdict, each.what) for each in found} == {(Verdict.OTHER_VERSION, "0.0.9")}
+
+
+def test_older_journals_have_receipts_that_are_partly_derived() -> None:
+    """They have everything but the policy and what wrote the gists."""
+    session = session_of()
+    store = InMemoryStore()
+    old = [
+        evolve(event, origin=None) if isinstance(event, CompressEvent) else event
+        for event in session.history.events()
+    ]
+    store.append("old", 0, old, {})
+    again = ContextSession(max_tokens=400, store=store, session_id="old")
+    for receipt, whole in zip(again.history.receipts(), session.history.receipts(), strict=True):
+        assert receipt.is_partial
+        assert (receipt.policy, receipt.summariser) == (None, None)
+        assert (receipt.before, receipt.after, receipt.atoms) == (
+            whole.before,
+            whole.after,
+            whole.atoms,
+        )
+        jsonschema.validate(json.loads(json.dumps(receipt.to_data())), dict(receipt_schema()))
+    assert {*verdicts(again)} == {Verdict.UNSIGNED}
+
+
+def test_forgetting_removes_the_digests_of_what_showed_the_turn() -> None:
+    """A digest would tell who guesses the words that they are right; so would a query."""
+    session = ContextSession(max_tokens=400)
+    session.add_user_turn("Which walls are there?")
+    session.add_assistant_turn("Many.")
+    talk(session, 0, 8)
+    session.compress(0.3, query="walls")
+    session.add_user_turn(f"By the way, {PRIVATE}.")
+    private = session.log()[-1].resource_id
+    talk(session, 8, 30)
+    first = next(e for e in session.history.events() if isinstance(e, CompressEvent))
+    assert first.origin is not None
+    assert first.origin.query == "walls"
+    session.history.forget(private)
+    origins = [e.origin for e in session.history.events() if isinstance(e, CompressEvent)]
+    assert all(origin is not None and origin.query is None for origin in origins)
+    for receipt, origin, verdict in zip(
+        session.history.receipts(), origins, verdicts(session), strict=True
+    ):
+        shown = {*receipt.before.turns, *receipt.after.turns}
+        is_gone = origin is not None and origin.before is None
+        assert is_gone is (verdict is Verdict.ERASED)
+        assert is_gone or private not in shown
+    assert Verdict.ERASED in verdicts(session)
+    assert Verdict.DIFFERS not in verdicts(session)
+
+
+def test_a_copy_of_an_erased_journal_has_erased_compressions() -> None:
+    """Also a fork from before the erasure."""
+    session = session_of()
+    revision = session.history.revision
+    talk(session, 30, 32)
+    session.history.forget("t3")
+    fork = session.history.fork("fork", revision)
+    for copy in (fork, ContextSession.history.load(session.history.export())):
+        assert Verdict.ERASED in verdicts(copy)
+        assert Verdict.DIFFERS not in verdicts(copy)
+
+
+def test_a_background_summary_is_made_again_from_what_it_was_planned_for() -> None:
+    """The turns that came while it was written are counted, and kept."""
+    session = talk(ContextSession(max_tokens=800), 0, 20)
+    plan = session.background.plan(0.3)
+    fulfilment = session.background.fulfil(plan)
+    talk(session, 20, 22)
+    session.background.commit(fulfilment)
+    receipt = session.history.receipts()[-1]
+    assert receipt.came == 4
+    assert {*verdicts(session)} == {Verdict.SAME}
+    written = Fulfilment.of(session.background.plan(0.1), "They talked of walls.")
+    session.background.commit(written)
+    last = session.history.receipts()[-1].summariser
+    assert last is not None
+    assert last.name == "unknown"
+    assert verdicts(session)[-1] is Verdict.SIGNED

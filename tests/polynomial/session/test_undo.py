@@ -1,0 +1,363 @@
+"""Undo: a compression is taken back, and made again."""
+
+import asyncio
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polycontext import ContextSession, ContextState, ToolCall
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.polynomial import (
+    ContextMachine,
+    ContextOverflowError,
+    IllegalDirectionError,
+    replay,
+)
+from polycontext.polynomial.journal import CompressEvent
+from polycontext.polynomial.journal.events import UndoEvent
+from polycontext.polynomial.machine import once
+from polycontext.polynomial.stores import SQLiteStore
+from polycontext.pressure import ConflictError, FloorError, Fulfilment, NativeGist, removal
+from polycontext.window import Part, Turn
+from polycontext.window.providers import Provider
+
+
+def session_of(turns: int = 20, **options: Any) -> ContextSession:
+    """Return a session with some questions and answers."""
+    session = ContextSession(max_tokens=8000, **options)
+    for number in range(turns):
+        session.add_user_turn(f"Which colour does wall {number} get?")
+        session.add_assistant_turn(f"Wall {number} gets shade-{number}." if number % 3 else "OK.")
+    return session
+
+
+def requests(session: ContextSession) -> list[str]:
+    """Return the request to every provider, as text."""
+    made = (session.request(provider, allow_open=True) for provider in Provider)
+    return [repr((each.messages, each.system)) for each in made]
+
+
+def ids(session: ContextSession) -> list[str]:
+    """Return the ids of the view."""
+    return [turn.resource_id for turn in session.window.all_turns()]
+
+
+def replayed(session: ContextSession) -> bool:
+    """Tell whether the journal leads to the conversation."""
+    return replay(session.history.events(), session._writer.empty) == session.conversation
+
+
+def test_undoing_twice_makes_the_compression_again() -> None:
+    """The bytes are those of before, and those of after; what came since stays in both."""
+    session = session_of()
+    before = requests(session)
+    session.compress(0.02)
+    after = requests(session)
+    assert after != before
+    output = session.history.undo()
+    assert requests(session) == before
+    assert output.state is session.state is ContextState.ACCUMULATING
+    session.add_user_turn("And the door?")
+    door = session.log()[-1].resource_id
+    session.history.undo()
+    assert ids(session)[-1] == door
+    session.history.rewind(session.history.revision - 2)
+    session.history.undo()
+    assert requests(session) == after
+    assert replayed(session)
+
+
+def test_an_earlier_compression_is_taken_back_with_all_later_ones() -> None:
+    """Undoing it again makes them all again; so does undoing the last one."""
+    session = session_of()
+    session.compress(0.04)
+    session.add_user_turn("And the door?")
+    session.compress(0.02)
+    after = ids(session)
+    first, last = (receipt.id for receipt in session.history.receipts())
+    for again in (first, last):
+        session.history.undo(first)
+        assert ids(session) == [turn.resource_id for turn in session.log()]
+        assert [each.stands for each in session.history.receipts()] == [False, False]
+        session.history.undo(again)
+        assert ids(session) == after
+    assert [each.stands for each in session.history.receipts()] == [True, True]
+    session.history.undo(last)
+    assert [each.stands for each in session.history.receipts()] == [True, False]
+
+
+def test_a_view_that_does_not_fit_is_refused_with_its_tokens() -> None:
+    """Nothing changes; with the tokens that the error names, it fits."""
+    session = session_of()
+    session.compress(0.02)
+    session.send("resize", 200)
+    before = session.conversation
+    with pytest.raises(ContextOverflowError) as refused:
+        session.history.undo()
+    assert session.conversation == before
+    session.send("resize", refused.value.tokens)
+    session.history.undo()
+    assert len(session.window) == 40
+    session.history.undo()
+    session.send("resize", refused.value.tokens - 1)
+    with pytest.raises(ContextOverflowError):
+        session.history.undo()
+
+
+def test_calls_may_be_open() -> None:
+    """Before the compression, since, and both; their results are accepted afterwards."""
+    session = session_of()
+    session.add_user_turn("List the boxes.")
+    calls = [ToolCall("c1", "list", "{}"), ToolCall("c2", "list", "{}")]
+    session.add_assistant_turn(tool_calls=calls)
+    before = requests(session)
+    session.compress(0.02)
+    session.history.undo()
+    assert requests(session) == before
+    session.history.undo()
+    session.add_tool_turn("3 boxes", tool_call_id="c1")
+    session.history.undo()
+    assert session.window.open_calls == ("c2",)
+    session.add_tool_turn("4 boxes", tool_call_id="c2")
+    assert ids(session) == [turn.resource_id for turn in session.log()]
+    session.messages("anthropic")
+
+
+BLOCK = json.dumps({"type": "compaction", "content": "Walls.", "signature": "c2ln"})
+THOUGHT = json.dumps({"type": "thinking", "thinking": "so", "signature": "c2ln"})
+
+
+def test_a_native_compaction_is_taken_back() -> None:
+    """Thinking that was bound to the provider's summary falls; that from before comes back."""
+    session = session_of(provider="anthropic")
+    session.add_user_turn("Think.")
+    session.add(Turn("assistant", "Hm.", parts=(Part("anthropic", THOUGHT),)))
+    before = requests(session)
+    plan = session.background.plan(0.01, native=True)
+    gist = NativeGist("anthropic", (BLOCK,), keeps_bound=True)
+    session.background.commit(Fulfilment(plan, tuple((gist, None) for _ in plan.jobs)))
+    (receipt,) = session.history.receipts()
+    assert receipt.is_native
+    session.history.undo()
+    assert requests(session) == before
+    session.history.undo()
+    session.add_user_turn("Think again.")
+    session.messages()
+    session.add(Turn("assistant", "Hm, hm.", parts=(Part("anthropic", THOUGHT),)))
+    session.history.undo()
+    thinking = [turn.text for turn in session.window.all_turns() if turn.parts]
+    assert thinking == ["Hm."]
+    assert session.window.epoch.fell == (ids(session)[-1],)
+
+
+def test_an_extract_behind_a_native_compaction_is_taken_back() -> None:
+    """The provider's summary stands again."""
+    session = session_of(provider="anthropic")
+    plan = session.background.plan(0.02, native=True)
+    gist = NativeGist("anthropic", (BLOCK,), keeps_bound=True)
+    session.background.commit(Fulfilment(plan, tuple((gist, None) for _ in plan.jobs)))
+    for number in range(8):
+        session.add_user_turn(f"Which colour does door {number} get?")
+        session.add_assistant_turn(f"Door {number} gets shade-{number}.")
+    before = requests(session)
+    session.compress(0.01)
+    assert requests(session) != before
+    session.history.undo()
+    assert requests(session) == before
+
+
+def test_what_was_forgotten_stays_forgotten() -> None:
+    """Whether a turn was forgotten before its compression is taken back, or after."""
+    session = session_of()
+    session.compress(0.02)
+    session.history.forget("t3")
+    session.history.undo()
+    assert [turn.text for turn in session.window.all_turns()] == [
+        turn.text for turn in session.log()
+    ]
+    assert session.window.all_turns()[2].text == "[forgotten]"
+    session.history.forget("t4")
+    session.history.undo()
+    assert "shade-1." not in repr([requests(session), session.history.events()])
+    assert replayed(session)
+
+
+def test_a_turn_that_was_pinned_since_stays_or_undoing_is_refused() -> None:
+    """A compression that would summarise it cannot be made again."""
+    session = session_of()
+    session.compress(0.02)
+    session.history.undo()
+    session.pin("t5")
+    before = session.conversation
+    with pytest.raises(FloorError, match="t5"):
+        session.history.undo()
+    assert session.conversation == before
+
+
+def test_what_cannot_be_taken_back_is_refused() -> None:
+    """A session that was never compressed, a cleared view, an unknown id, and an empty session."""
+    session = session_of(2)
+    with pytest.raises(InvalidOptionError, match="Nothing to undo: no compression stands"):
+        session.history.undo()
+    with pytest.raises(UnknownNameError):
+        session.history.undo("c3")
+    session = session_of()
+    session.compress(0.02)
+    key = session.history.receipts()[0].id
+    session.add_user_turn("And the door?")
+    session.clear()
+    session.add_user_turn("And the window?")
+    with pytest.raises(InvalidOptionError, match="Nothing to undo: no compression stands"):
+        session.history.undo(key)
+    with pytest.raises(IllegalDirectionError):
+        ContextMachine().advance(session_input())
+
+
+def session_input() -> Any:
+    """Return the input of an undo."""
+    from polycontext.polynomial import ContextInput  # noqa: PLC0415
+
+    return ContextInput.undo(session_of(1).window)
+
+
+def test_a_rewind_takes_the_undo_with_it() -> None:
+    """And a compression that was rewound can no longer be taken back."""
+    session = session_of()
+    start = session.history.revision
+    session.compress(0.02)
+    after = ids(session)
+    session.history.undo()
+    session.history.rewind(start + 1)
+    assert ids(session) == after
+    session.history.undo()
+    assert len(ids(session)) == 40
+    key = session.history.receipts()[0].id
+    session.history.rewind(start)
+    with pytest.raises(InvalidOptionError):
+        session.history.undo(key)
+
+
+class Archiving(ContextMachine):
+    """Take the last turn out."""
+
+    archive = ContextMachine.accumulating.to(ContextMachine.accumulating, on="drop_last") | (
+        ContextMachine.compressed.to(ContextMachine.compressed, on="drop_last")
+    )
+
+    @once
+    def drop_last(self, step: Any) -> Any:
+        """Return the edit that takes one out."""
+        return removal(step.window, [step.window.all_turns()[-1].resource_id])
+
+
+def test_an_event_of_ones_own_that_edited_the_view_is_a_limit() -> None:
+    """Taking back what was before would bring its turns back."""
+    session = session_of(machine=Archiving)
+    session.compress(0.02)
+    session.add_user_turn("And the door?")
+    session.add_assistant_turn("OK.", resource_class="DROPPABLE")
+    session.send("archive")
+    with pytest.raises(InvalidOptionError, match="Nothing to undo: no compression stands"):
+        session.history.undo()
+
+
+def test_an_undo_is_stored(tmp_path: Path) -> None:
+    """Other sessions follow it, it is exported, and a session opens from a snapshot behind it."""
+    store = SQLiteStore(tmp_path / "sessions.db")
+    session = ContextSession.open(store, "walls", max_tokens=20_000)
+    session.add_system("Be brief.")
+    other = ContextSession.open(store, "walls")
+    for number in range(150):  # more than between two snapshots
+        session.add_user_turn(f"Which colour does wall {number} get?")
+        session.add_assistant_turn(f"Wall {number} gets shade-{number}.")
+        if number == 60:
+            session.compress(0.01)
+    session.history.undo()
+    assert len(ids(session)) == 301
+    assert other.history.refresh().conversation == session.conversation
+    opened = ContextSession.open(store, "walls")
+    assert opened.conversation == session.conversation
+    assert opened._writer._snapped.revision == session.history.revision
+    loaded = ContextSession.history.load(session.history.export())
+    assert loaded.conversation == session.conversation
+    fork = session.history.fork("other")
+    fork.history.undo()
+    assert len(ids(fork)) < 300 <= len(ids(session))
+    assert fork.explain("t3").left == "compress"
+    assert session.explain("t3").place == ids(session).index("t3")
+    store.close()
+
+
+def test_an_undo_that_another_writer_overtakes_is_refused() -> None:
+    """If the view did more than grow; a turn of another writer stays."""
+    session = session_of()
+    session.compress(0.02)
+    from polycontext.polynomial.session.time_travel import build_undo  # noqa: PLC0415
+
+    grown, cleared = build_undo(session, None), build_undo(session, None)
+    session.add_user_turn("And the door?")
+    session._writer.write(session._request(grown))
+    assert len(ids(session)) == 41
+    session.clear()
+    with pytest.raises(ConflictError):
+        session._writer.write(session._request(cleared))
+
+
+def test_a_compression_of_another_writer_is_taken_back(tmp_path: Path) -> None:
+    """A session that has not seen it catches up first."""
+    with closing(SQLiteStore(tmp_path / "sessions.db")) as store:
+        session = ContextSession.open(store, "walls", max_tokens=8000)
+        for number in range(20):
+            session.add_user_turn(f"Which colour does wall {number} get?")
+        other, careful = (ContextSession.open(store, "walls") for _ in range(2))
+        revision = session.history.revision
+        session.compress(0.02)
+        with pytest.raises(ConflictError):
+            careful.history.undo(expected_revision=revision)
+        other.history.undo()
+        assert len(ids(other)) == 20
+        session.history.undo()
+        other.history.undo(session.history.receipt().id)
+        assert len(ids(other)) == 20
+
+
+def test_undoing_after_everything_was_refilled_changes_nothing() -> None:
+    """The view stays, and so does its epoch."""
+    session = session_of()
+    session.compress(0.02)
+    session.history.refill()
+    assert ids(session) == [turn.resource_id for turn in session.log()]
+    before = session.conversation
+    for _ in range(2):
+        session.history.undo()
+        assert session.conversation == before
+
+
+def test_an_impossible_undo_is_found_in_a_journal() -> None:
+    """One that goes forward, or to what a rewind has undone."""
+    session = session_of()
+    session.compress(0.02)
+    session.history.rewind("t3")
+    events = session.history.events()
+    for to in (len(events) - 2, len(events) + 3):
+        undo = UndoEvent(session.state, to, events[-1].at)
+        with pytest.raises(InvalidDataError, match="goes back"):
+            replay([*events, undo], session._writer.empty)
+
+
+def test_the_async_twin_and_the_event_by_name() -> None:
+    """`aundo` and `send("undo")` do the same; an idempotency key counts once."""
+    session = session_of()
+    before = requests(session)
+    session.compress(0.02)
+    asyncio.run(session.history.aundo())
+    assert requests(session) == before
+    session.send("undo")
+    assert requests(session) != before
+    for _ in range(2):
+        session.history.undo(idempotency_key="undo-1")
+    assert requests(session) == before
+    assert sum(isinstance(each, CompressEvent) for each in session.history.events()) == 1

@@ -1,0 +1,313 @@
+"""What calls did and showed: outcomes, records, commands, files that were read, and attachments."""
+
+import json
+
+import pytest
+
+from polycontext.pressure import ExtractiveSummariser
+from polycontext.pressure.notes import find_sources
+from polycontext.pressure.notes.call_items import call_line
+from polycontext.pressure.notes.events import Event, Happening
+from polycontext.pressure.notes.lines import NEW_LINE
+from polycontext.testing import FAST
+from polycontext.window import ToolCall, Turn
+from tests.growth import BOUND, growth
+from tests.pressure.notes.conversations import ran
+from tests.pressure.notes.extractive_samples import BUSY_TALK, assistant, called, summarise, user
+
+BETWEEN = assistant("The loft is swept and aired, says the mate.")
+BOOKING = {"booking_id": "HX9", "owner": "Ines", "berth": "B", "nights": 3, "paid": "card 4410"}
+SOURCE = "\n".join(f"def moor_{n}(quay):\n    return quay.berths[{n}]" for n in range(40))
+SCRIPT = " && ".join(f"sort list-{number} > sorted-{number}" for number in range(40))
+
+
+def done(name: str, arguments: dict[str, object], result: object, call: str = "c") -> list[Turn]:
+    """Return a call and its result."""
+    text = result if isinstance(result, str) else json.dumps(result)
+    return called(name, json.dumps(arguments), text, call)
+
+
+def noted(*turns: Turn) -> str:
+    """Return a note with room for all."""
+    return summarise(turns, 5_000)
+
+
+# ---- outcomes
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "result", "says"),
+    [
+        ("book", {"berth": "B", "nights": 3}, {"booking_id": "HX12", "berth": "B"}, "-> HX12"),
+        ("cancel", {"booking_id": "HX9"}, {**BOOKING, "state": "cancelled"}, "state cancelled"),
+        ("pay", {"booking_id": "HX9", "sum": 80}, "declined: the limit is 50", "the limit is 50"),
+        ("bash", {"command": "make lint"}, "a.c: ok\n" * 9 + "exit code 2", "exit code 2"),
+        ("bash", {"command": "pytest"}, "E   assert 3 == 4\n1 failed", "E   assert 3 == 4"),
+    ],
+)
+def test_the_outcome_of_a_call_is_told(
+    name: str, arguments: dict[str, object], result: object, says: str
+) -> None:
+    """What its result says anew about a record, or the first error and the last line."""
+    turns = [
+        *done("get_booking", {"booking_id": "HX9"}, BOOKING, "a"),
+        *done(name, arguments, result),
+        *BUSY_TALK,
+    ]
+    told = summarise(turns, 120).partition("Done:\n")[2].partition("Known:\n")[0]
+    assert says in told
+
+
+def test_a_repeated_command_is_told_once_with_its_count() -> None:
+    """Its last outcome stands."""
+    text = noted(
+        *ran("make", "oak"), *ran("make", "elm"), *ran("make -k", "fir"), *ran("make", "ash")
+    )
+    assert "`make` (3×) -> ash" in text
+    assert "`make -k` -> fir" in text
+    assert "oak" not in text
+    assert "elm" not in text
+
+
+def test_a_call_that_failed_says_so() -> None:
+    """An answer that the line of the call tells whole is no record besides."""
+    text = noted(*done("pay", {"booking_id": "HX9"}, {"error": "the card is expired"}))
+    assert text == "Done:\npay(booking_id=HX9) -> error the card is expired"
+
+
+def test_equal_failures_of_a_tool_are_told_once() -> None:
+    """With the arguments of the last one; another failure stands for itself."""
+    text = noted(
+        *done("pay", {"card": "V1234"}, "Error: refused", "a"),
+        *done("pay", {"card": "V5678"}, "Error: refused", "b"),
+        *done("pay", {"card": "V5678"}, "Error: expired", "c"),
+    )
+    assert "pay(card=V5678) (2×) -> Error: refused" in text
+    assert "pay(card=V5678) -> Error: expired" in text
+    assert "V1234" not in text
+
+
+def test_what_a_call_added_to_a_record_is_told_with_it() -> None:
+    """Entries that were there before are not."""
+    legs = [
+        {"leg_id": f"L{n}", "price": 90 + n, "by": "the night ferry", "note": "a" * 60}
+        for n in range(3)
+    ]
+    text = noted(
+        *done("get_trip", {"trip_id": "T7"}, {"trip_id": "T7", "legs": legs[:2]}, "a"),
+        BETWEEN,
+        *done("add_leg", {"trip_id": "T7"}, {"trip_id": "T7", "legs": legs}, "b"),
+    )
+    (told,) = [part for part in text.split("Known:") if "add_leg(" in part]
+    assert "T7 legs L2: price 92" in told
+    assert "L1" not in told
+
+
+def test_arguments_with_identifiers_go_before_others() -> None:
+    """A list of flights is worth more than where they start."""
+    seats = {"flights": [{"flight": "HX312"}, {"flight": "HX945"}], "cabin": "economy class"}
+    line = call_line(
+        Event(Happening.CALL, 0, "t0", name="book", arguments=json.dumps(seats)), most=35
+    )
+    assert line == "book(flights=[{flight HX312}, {flight HX945}], […])"
+
+
+# ---- records
+
+
+def booked(state: str, call: str, name: str = "get_booking") -> list[Turn]:
+    """Return an answer about one booking."""
+    return done(name, {"booking_id": "HX9"}, {"booking_id": "HX9", "state": state}, call)
+
+
+def test_the_newest_answer_about_a_record_stands() -> None:
+    """Whatever call gave it; what changed is told beside a call that changes something."""
+    text = noted(*booked("open", "a"), BETWEEN, *booked("paid", "b", "pay"))
+    assert "HX9: state paid (was open)" in text.partition("Done:\n")[2].partition("Known:\n")[0]
+    assert "state open" not in text
+    assert "pay -> HX9" not in text
+
+
+def test_a_failure_replaces_no_answer() -> None:
+    """The older record stands beside it."""
+    text = noted(
+        *booked("open", "a"), *done("get_booking", {"booking_id": "HX9"}, "Error: busy", "b")
+    )
+    assert "state open" in text
+
+
+@pytest.mark.parametrize(
+    ("calls", "says"),
+    [
+        (('{"day": 1}', '{"day": 2}'), ("sky clear", "sky grey")),
+        (("{}", "{}"), ("sky grey",)),
+    ],
+)
+def test_another_scope_of_a_call_is_another_thing(
+    calls: tuple[str, str], says: tuple[str, ...]
+) -> None:
+    """Two days of one town are no change, the same call again has one result."""
+    texts = [f'{{"town": "Ulm", "sky": "{sky}", "wind": 3}}' for sky in ("clear", "grey")]
+    text = noted(
+        *called("look", calls[0], texts[0], "a"), BETWEEN, *called("look", calls[1], texts[1], "b")
+    )
+    assert [each for each in ("sky clear", "sky grey") if each in text] == [*says]
+    assert "(was" not in text
+
+
+def test_lists_replace_nothing() -> None:
+    """A search finds the same flight on another day."""
+    lists = [json.dumps([{"flight_id": "HX3", "seats": n}, {"flight_id": "HX9"}]) for n in (3, 4)]
+    text = noted(
+        *called("find", '{"day": 1}', lists[0], "a"), *called("find", '{"day": 2}', lists[1], "b")
+    )
+    assert "seats 3" in text
+    assert "seats 4" in text
+    assert "(was" not in text
+
+
+def test_an_answer_in_part_replaces_no_whole_one() -> None:
+    """A confirmation names the record, and says nothing of most of its fields."""
+    whole = booked("open", "a")
+    part = done("pay", {"booking_id": "HX9"}, {"booking_id": "HX9", "paid": 94}, "b")
+    text = noted(*whole, *part)
+    assert "state open" in text
+    assert "paid 94" in text
+    candidates = ExtractiveSummariser().read([BETWEEN, *whole], counter=FAST)
+    beside = candidates.beside([(turn, 0) for turn in part], FAST)
+    assert "state open" in ExtractiveSummariser().write(beside, 1_000, counter=FAST)
+
+
+@pytest.mark.parametrize(("behind", "stays"), [(0, False), (3, True)])
+def test_what_stays_in_the_view_puts_a_note_right(behind: int, *, stays: bool) -> None:
+    """A result in the view replaces only older ones."""
+    candidates = ExtractiveSummariser().read([BETWEEN, *booked("open", "a"), BETWEEN], counter=FAST)
+    beside = candidates.beside([(turn, behind) for turn in booked("paid", "b")], FAST)
+    text = ExtractiveSummariser().write(beside, 1_000, counter=FAST)
+    assert ("state open" in text) is stays
+
+
+# ---- files that were read
+
+
+def test_a_file_that_was_read_is_told_with_its_path_and_size() -> None:
+    """Its definitions are told where there is room."""
+    turns = called("read_file", '{"path": "src/quays.py"}', SOURCE)
+    assert "read: src/quays.py (80 lines)" in summarise([*turns, *BUSY_TALK], 150)
+    text = summarise(turns, 400)
+    assert "Files:\nread: src/quays.py (80 lines)" in text
+    assert "src/quays.py:\n def moor_0(quay):" in text
+
+
+def test_a_file_that_is_read_again_is_told_once() -> None:
+    """The later text takes the place of an earlier one, an error does not."""
+    again = called("view", '{"file": "./a.py"}', "mast = 'oak'", "b")
+    first = called("read_file", '{"path": "a.py"}', "mast = 'ash'", "a")
+    failed = called("view", '{"file": "a.py"}', "Error: no such file", "c")
+    text = noted(*first, BETWEEN, *again)
+    assert "oak" in text
+    assert "ash" not in text
+    assert "oak" in noted(*first, BETWEEN, *again, *failed)
+
+
+def test_commands_in_text_are_told_too() -> None:
+    """Each with what it read, or with what came of it, and each line is traced."""
+    turns = [
+        user("Repair the quays."),
+        *said("cat src/quays.py", SOURCE),
+        *said("sed -i 's/quay/pier/' src/quays.py", ""),
+        *said("pytest", "collected 8 items\n===== 1 failed, 7 passed in 0.20s ====="),
+    ]
+    text = summarise(turns, 90)
+    assert "read: src/quays.py (80 lines)" in text or "`cat src/quays.py`" in text
+    assert "edited src/quays.py: sed s/quay/pier/" in text
+    assert "`pytest` -> 1 failed, 7 passed in 0.20s" in text
+    assert all(find_sources(line, turns) for line in NEW_LINE.split(text))
+
+
+def said(command: str, output: str) -> list[Turn]:
+    """Return a command in the text of an agent, and its output as the next message."""
+    return [
+        assistant(f"I look at it.\n\n```bash\n{command}\n```"),
+        user(f"<returncode>0</returncode>\n<output>\n{output}\n</output>"),
+    ]
+
+
+def test_a_diff_is_told_with_the_lines_that_changed() -> None:
+    """It is what came of the edits, though its command changes nothing."""
+    rows = "\n".join(f"     return quay.berths[{n}]" for n in range(9))
+    hunk = f"@@ -3,11 +3,11 @@\n{rows}\n-    fare = tolls\n+    fare = harbour_tolls + levy"
+    diff = f"diff --git a/src/quays.py b/src/quays.py\n{hunk}\n{rows}"
+    turns = [
+        assistant("The fare = harbour_tolls + levy is right, with the levy of harbour_tolls."),
+        *said("git diff", diff),
+        *BUSY_TALK,
+    ]
+    assert "+ fare = harbour_tolls + levy" in summarise(turns, 240)
+
+
+def test_an_answer_in_words_is_no_output() -> None:
+    """Users who reply to a command with a sentence said it themselves."""
+    turns = [assistant("Try it:\n```bash\nls\n```"), user("Never mind, the mast is 14 m high.")]
+    assert "user: Never mind, the mast is 14 m high." in summarise(turns, 30)
+
+
+def test_an_attachment_without_text_is_still_something() -> None:
+    """A note of blank code alone says that there was no text, and is not empty."""
+    item = {"id": "ctx-1", "type": "code", "source": None, "label": ""}
+    blank = Turn("user", "### Code\n```\n \n```", metadata={"context_item": item})
+    assert summarise([blank], 40) == "attached code ctx-1: (no text)"
+
+
+# ---- calls on a line
+
+
+def test_short_arguments_stand_whole() -> None:
+    """A mark stands for the long ones."""
+    arguments = json.dumps({"path": "a.py", "old": "first line\n" * 60, "new": "return 7"})
+    line = call_line(Event(Happening.CALL, 0, "t0", name="edit", arguments=arguments))
+    assert line == "edit(path=a.py, new=return 7, […])"
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")], ids=["compact", "spaced"])
+@pytest.mark.parametrize("room", range(10, 130, 10))
+def test_what_is_left_of_a_long_value_is_traced_to_its_call(
+    separators: tuple[str, str], room: int
+) -> None:
+    """Each piece of a long command is traced to its call, but marks between are not."""
+    arguments = {"note": "for the shed", "command": SCRIPT, "timeout": 30_000}
+    call = ToolCall("c1", "run", json.dumps(arguments, separators=separators))
+    turns = [
+        user("Sort them."),
+        Turn("assistant", None, tool_calls=[call]),
+        Turn("tool", "done", tool_call_id="c1"),
+    ]
+    lines = [
+        line for line in NEW_LINE.split(summarise(turns, room, counter=FAST)) if "list-" in line
+    ]
+    assert lines or room < 30
+    assert all(turns[1] in find_sources(line, turns) for line in lines)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(
+    ("begun", "again"),
+    [("", '{"a":1,'), ("", '{"a":'), ("", '"a":[[[[{'), ("", "}"), ('{"a": "', "]}")],
+)
+def test_a_long_text_without_pairs_to_shorten_is_read_in_linear_time(
+    begun: str, again: str
+) -> None:
+    """Short pairs, brackets and nested lists: what stands before a pair is not copied for it."""
+
+    def read(length: int) -> object:
+        call = ToolCall("c1", "run", begun + again * (length // len(again)))
+        turns = [Turn("assistant", None, tool_calls=[call]), Turn("tool", "ok", tool_call_id="c1")]
+        return summarise(turns, 60, counter=FAST)
+
+    assert growth(read, 2_500) < BOUND
+
+
+def test_a_blank_argument_is_left_out() -> None:
+    """However long it is, white space leaves nothing to tell."""
+    call = ToolCall("c", "write", json.dumps({"path": "a.txt", "text": "\t" * 50_000}))
+    assert "\t" not in summarise([Turn("assistant", None, tool_calls=[call])], 60, counter=FAST)

@@ -1,0 +1,176 @@
+"""The context panel answers what the model sees, why, and what it costs, in a real browser."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from polycontext.polynomial import ContextSession
+from polycontext.server.chats import key_of
+from polycontext.window import ToolCall
+from tests.server.browser.chat_server import served
+from tests.server.browser.chromium import Tab, chromium
+
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # the server is in another process
+
+WIDE = {"width": 1280, "height": 800}
+FACT = "medlars"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return a browser for all tests of this file."""
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store with a chat, and an agent's session of another program."""
+    path = tmp_path_factory.mktemp("inspected") / "chats.db"
+    for key in (key_of("local", "chat"), "agent"):
+        with ContextSession.open(path, key, max_tokens=900) as session:
+            session.add_system("You keep the cellar. Name the shelf.")
+            session.add_user_turn("Let us go through the cellar.")
+            session.add_assistant_turn("Gladly.")
+            session.add_user_turn(f"We keep {FACT} on shelf 40.")
+            session.add_assistant_turn("Noted.")
+            for number in range(12):
+                session.add_user_turn(f"What is on shelf {number}? " + "plums and pears, " * 6)
+                call = ToolCall(f"c{number}", "find_stock", json.dumps({"shelf": number}))
+                session.add_assistant_turn("", tool_calls=[call])
+                session.add_tool_turn(f"{number} bottles", tool_call_id=call.id)
+                session.add_assistant_turn(f"Shelf {number} holds {number} bottles.")
+    return path
+
+
+def name_of(url: str, *, own: bool) -> str:
+    """Return the id of the user's chat, or of the other program's session."""
+    chats = httpx.get(f"{url}/api/sessions", timeout=300).json()["chats"]
+    return str(next(chat["id"] for chat in chats if chat["readOnly"] is not own))
+
+
+def answers(tab: Tab) -> None:
+    """Ask the panel everything that can be asked without changing the session."""
+    panel = tab.page.get_by_role("complementary", name="Context")
+    panel.get_by_role("slider", name="What the model saw at turn").wait_for()
+    assert panel.get_by_role("heading", name="Cost").is_visible()
+    panel.get_by_role("searchbox", name="Search the log").fill(FACT)  # is it still seen?
+    found = panel.get_by_role("list", name="Messages found").get_by_role("button").first
+    found.wait_for()
+    assert any(fate in found.inner_text() for fate in ("Summarised", "Dropped"))
+    found.click()  # what replaced it, and why?
+    message = tab.page.get_by_role("dialog")
+    message.get_by_role("heading", name="What replaced it").wait_for()
+    assert message.locator("dl dd").count() > 0
+    assert FACT in message.get_by_role("region", name="Text of the message").inner_text()
+    message.get_by_role("button", name="Close").click()
+    slider = panel.get_by_role("slider", name="What the model saw at turn")
+    slider.fill("5")  # what did the model see at turn 5?
+    tab.page.get_by_text("What the model saw at turn 5 of").wait_for()
+    tab.messages.filter(has_text=FACT).wait_for()
+    panel.get_by_text("since the turn before").click()
+    panel.get_by_role("list", name="Difference to the turn before").get_by_role(
+        "button"
+    ).first.wait_for()
+    tab.button("Back to now").click()
+
+
+def test_the_panel_of_a_chat_answers_and_brings_back(browser: Any, store: Path) -> None:
+    """A lost fact is found, explained and brought back; a compression is undone."""
+    with served(store, "--max-tokens", "900") as server:
+        name = name_of(server.url, own=True)
+        tab = Tab(browser.new_context(viewport=WIDE), f"{server.url}/#/s/{name}")
+        answers(tab)
+        tab.page.get_by_role("searchbox", name="Search the log").fill(FACT)
+        found = tab.page.get_by_role("list", name="Messages found").get_by_role("button").first
+        found.click()
+        tab.button("Bring back").click()
+        found.get_by_text("Seen word for word").wait_for()
+        assert tab.faults == []
+
+
+def test_an_agents_session_is_read_and_continued_as_a_branch(browser: Any, store: Path) -> None:
+    """A session of another program is read-only, shows its tools, and can be branched."""
+    with served(store, "--max-tokens", "900") as server:
+        name = name_of(server.url, own=False)
+        tab = Tab(browser.new_context(viewport=WIDE), f"{server.url}/#/s/{name}")
+        answers(tab)
+        tool = tab.page.locator(".tool").last
+        assert "find_stock" in tool.inner_text()
+        assert "done" in tool.inner_text()
+        assert tab.input.count() == 0
+        tab.button("Continue as a branch").click()
+        tab.send("plums", "So you say: plums")
+        assert tab.faults == []
+
+
+def test_a_report_answers_without_a_server(browser: Any, store: Path) -> None:
+    """The same panel answers from the data in the page, and asks the network for nothing."""
+    with served(store, "--max-tokens", "900") as server:
+        place = f"{server.url}/api/sessions/{name_of(server.url, own=True)}"
+
+        def got(path: str) -> Any:
+            return httpx.get(f"{place}/{path}", timeout=300).json()
+
+        inspection = got("inspect")
+        ids = [each["id"] for each in (*inspection["turns"], *inspection["summaries"])]
+        turns = []
+        for start in range(0, len(ids), 100):
+            asked = "&".join(f"id={each}" for each in ids[start : start + 100])
+            turns += got(f"inspect/turns?{asked}")["turns"]
+        report = {
+            "title": "cellar",
+            "inspection": inspection,
+            "timeline": got("inspect/timeline"),
+            "receipts": got("receipts"),
+            "turns": {"turns": turns},
+        }
+        data = json.dumps(report).replace("<", "\\u003c")
+        element = f'<script type="application/json" id="polycontext-report">{data}</script>'
+        page = httpx.get(server.url, timeout=300).text.replace("<script", f"{element}<script", 1)
+        context = browser.new_context(viewport=WIDE)
+        asked_for: list[str] = []
+        context.on("request", lambda request: asked_for.append(request.url))
+        context.route(
+            f"{server.url}/", lambda route: route.fulfill(body=page, content_type="text/html")
+        )
+        tab = Tab(context, f"{server.url}/")
+        answers(tab)
+        assert tab.button("Bring back").count() == 0
+        assert not [url for url in asked_for if "/api/" in url]
+        assert tab.faults == []
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_panel(browser: Any, store: Path, scheme: str, width: int) -> None:
+    """The panel, a message of it and a past turn are accessible, wide and narrow."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+
+    def clean(tab: Tab, what: str) -> None:
+        found = axe.run(tab.page).response["violations"]
+        told = [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
+        assert told == [], what
+
+    with served(store, "--max-tokens", "900") as server:
+        look: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
+        context = browser.new_context(viewport={"width": width, "height": 800}, **look)
+        tab = Tab(context, f"{server.url}/#/s/{name_of(server.url, own=True)}")
+        tab.messages.last.wait_for()
+        if width == 360:
+            clean(tab, "chat")
+            tab.button("Context").click()
+        tab.page.get_by_role("slider").wait_for()
+        clean(tab, "panel")
+        tab.page.get_by_role("searchbox", name="Search the log").fill(FACT)
+        tab.page.get_by_role("list", name="Messages found").get_by_role("button").first.click()
+        tab.page.get_by_role("heading", name="What replaced it").wait_for()
+        clean(tab, "message")
+        tab.button("Close").click()
+        tab.page.get_by_role("slider").fill("5")
+        tab.page.get_by_text("What the model saw at turn 5 of").first.wait_for()
+        clean(tab, "past")

@@ -1,0 +1,66 @@
+"""Sessions with compressions of all kinds pass strict providers, and their receipts check."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from polycontext.polynomial.stores import SQLiteStore
+from tests.strict import compressions, loops
+
+FEW = range(12)
+
+
+@pytest.mark.parametrize("seed", FEW)
+def test_every_compression_has_a_receipt_that_checks(seed: int) -> None:
+    """No provider refuses a request behind an undo, and every extract is made again."""
+    loop = compressions.run_changed(seed)
+    checked = loop.session.history.check_receipts()
+    assert [*loop.found.wrong, *compressions.findings(loop.session, checked)] == []
+
+
+@pytest.mark.parametrize(
+    "last",
+    [pytest.param(99, marks=pytest.mark.gate), pytest.param(1_999, marks=pytest.mark.deep)],
+)
+def test_many_sessions_pass(last: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of four vendors, in background and with a provider's own summaries."""
+    with pytest.raises(SystemExit) as ended:
+        compressions.main(["--seeds", f"0-{last}"])
+    assert ended.value.code == 0, capsys.readouterr().out
+
+
+def test_thinking_that_is_not_dropped_by_an_undo_is_refused() -> None:
+    """Or else these loops would show nothing."""
+    with patch("polycontext.window.context_window.unbound", lambda turn, *_: turn):
+        wrong = [compressions.run_changed(seed).found.wrong for seed in range(0, 48, 4)]
+    assert any(
+        "thinking" in each or "different conversation" in each for one in wrong for each in one
+    )
+
+
+@pytest.mark.gate
+def test_another_process_makes_the_same_gists(tmp_path: Path) -> None:
+    """With other hash seeds, from the store."""
+    file = tmp_path / "sessions.db"
+    store = SQLiteStore(file)
+    for seed in (0, 1, 8):
+        compressions.run_changed(seed, store)
+    names = store.list_sessions()
+    store.close()
+    for hash_seed in ("1", "2"):
+        for name in names:
+            command = [sys.executable, "-m", "polycontext", "receipts", "check", name, "--json"]
+            ran = subprocess.run(
+                [*command, "--store", str(file)],
+                capture_output=True,
+                text=True,
+                check=True,
+                env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            )
+            verdicts = {row["verdict"] for row in json.loads(ran.stdout)}
+            assert verdicts <= {"same", "signed"}, loops

@@ -1,0 +1,167 @@
+"""The strict providers that ship: they judge messages, fields and tools, and answer by script."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from polycontext.base import InvalidOptionError
+from polycontext.testing.strict import (
+    RequestRefusedError,
+    StrictAnthropic,
+    StrictChat,
+    StrictGemini,
+    StrictProvider,
+    StrictResponses,
+    check_request,
+    findings,
+)
+from polycontext.window import InvalidMessagesError
+from tests.testing.strict.bad_anthropic import BAD
+from tests.testing.strict.bad_chat import chat_requests
+from tests.testing.strict.bad_responses import responses_requests
+
+PROVIDERS: Mapping[str, Any] = {
+    "anthropic": StrictAnthropic,
+    "openai": StrictChat,
+    "openai-responses": StrictResponses,
+    "gemini": StrictGemini,
+}
+REQUESTS: Mapping[str, dict[str, Any]] = {
+    "anthropic": {
+        "model": "claude",
+        "max_tokens": 99,
+        "system": "Be brief.",
+        "messages": [{"role": "user", "content": "hi"}],
+    },
+    "openai": {"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]},
+    "openai-responses": {"model": "gpt-5.6", "instructions": "Be brief.", "input": "hi"},
+    "gemini": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
+}
+USAGE = {
+    "anthropic": ("usage", "input_tokens"),
+    "openai": ("usage", "prompt_tokens"),
+    "openai-responses": ("usage", "input_tokens"),
+    "gemini": ("usageMetadata", "promptTokenCount"),
+}
+UNCHECKED = {
+    "bad-context-management",
+    "bad-edit",
+    "bad-option",
+    "bad-previous-response",
+    "bad-thinking",
+    "binding-beta",
+    "compaction-beta",
+    "edit-beta",
+    "not-stored",
+    "prefill",
+    "thinking-budget",
+    "thinking-first",
+    "thinking-forced",
+    "thinking-modified",
+    "thinking-signature",
+    "thinking-temperature",
+    "unknown-response",
+    "unknown-conversation",
+}
+"""Rules of options, and of a provider that remembers what it answered."""
+BAD_REQUESTS: list[tuple[str, Any]] = [
+    *(("anthropic", bad) for bad in BAD if bad.rule != "request-size"),
+    *(("openai", bad) for bad in chat_requests()),
+    *(("openai-responses", bad) for bad in responses_requests()),
+]
+
+
+@pytest.mark.parametrize(
+    ("provider", "bad"), BAD_REQUESTS, ids=[f"{name}: {bad.name}" for name, bad in BAD_REQUESTS]
+)
+def test_it_refuses_all_but_bad_options(provider: str, bad: Any) -> None:
+    """A bad request is refused by its rule, and an option that is not checked is accepted."""
+    try:
+        PROVIDERS[provider](lambda _: "no").create(bad.request)
+    except RequestRefusedError as refusal:
+        assert bad.rule in UNCHECKED or (refusal.rule, refusal.index) == (bad.rule, bad.index)
+    else:
+        assert bad.rule in UNCHECKED
+        assert findings(bad.request, provider) == []
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_an_answer_its_stream_and_its_count(provider: str) -> None:
+    """The usage of an answer is what the counting endpoint says; a stream ends like the answer."""
+    strict: StrictProvider = PROVIDERS[provider](lambda _: "Plums and pears, in jars on the shelf.")
+    request, (usage, tokens) = REQUESTS[provider], USAGE[provider]
+    check_request(request, provider)
+    answer = strict.create(request)
+    assert "Plums and pears, in jars on the shelf." in str(answer)
+    for count in strict.endpoints.values():
+        assert answer[usage][tokens] in count(request, {}).values()
+    events = [event.data for event in strict.stream(request)]
+    assert len(events) >= 2
+    assert "Plums" in str(events)
+    with pytest.raises(RequestRefusedError, match="overflow"):
+        PROVIDERS[provider](lambda _: "no", window=2).create(request)
+    with pytest.raises(InvalidOptionError, match="window"):
+        PROVIDERS[provider](lambda _: "no", window=0)
+
+
+def test_anthropic_takes_its_answers_back() -> None:
+    """Thinking without a signature and calls without an id get one, and may be sent again."""
+    said = [
+        {"type": "thinking", "thinking": "So."},
+        {"type": "redacted_thinking"},
+        {"type": "tool_use", "name": "look", "input": {}},
+    ]
+    strict = StrictAnthropic(lambda _: said)
+    request = REQUESTS["anthropic"] | {
+        "tools": [{"name": "look", "input_schema": {"type": "object"}}]
+    }
+    answer = strict.create(request)
+    assert answer["stop_reason"] == "tool_use"
+    result = {"type": "tool_result", "tool_use_id": answer["content"][2]["id"], "content": "a fish"}
+    messages = [
+        *request["messages"],
+        {"role": "assistant", "content": answer["content"]},
+        {"role": "user", "content": [result]},
+    ]
+    again = strict.create(request | {"messages": messages})
+    assert again["content"][2]["id"] != answer["content"][2]["id"]
+    with pytest.raises(RequestRefusedError, match="not-json"):
+        strict.create(request | {"metadata": {"a": b"bytes"}})
+    with pytest.raises(InvalidMessagesError, match="not-an-object"):
+        check_request([], "anthropic")
+
+
+def test_responses_takes_its_answers_back_and_stores_none() -> None:
+    """Items get ids and an encrypted content; a stored response cannot be continued."""
+    said = [
+        {"type": "reasoning", "tokens": 7},
+        {"type": "function_call", "name": "look", "arguments": "{}"},
+    ]
+    strict = StrictResponses(lambda _: said)
+    request = REQUESTS["openai-responses"] | {"input": [{"role": "user", "content": "hi"}]}
+    answer = strict.create(request)
+    assert answer["usage"]["output_tokens_details"] == {"reasoning_tokens": 7}
+    call_id = answer["output"][1]["call_id"]
+    output = {"type": "function_call_output", "call_id": call_id, "output": "a fish"}
+    strict.create(request | {"input": [*request["input"], *answer["output"], output]})
+    assert strict.create(request | {"max_output_tokens": 16})["status"] == "completed"
+    cut = StrictResponses(lambda _: "plum " * 40).create(request | {"max_output_tokens": 16})
+    assert cut["incomplete_details"] == {"reason": "max_output_tokens"}
+    for field in ("previous_response_id", "conversation"):
+        with pytest.raises(RequestRefusedError, match="not found") as caught:
+            strict.create(request | {field: "resp_1"})
+        assert caught.value.param == field
+
+
+def test_chat_streams_calls_and_usage() -> None:
+    """A call is streamed in pieces; the usage is there if it was asked for."""
+    call = {"function": {"name": "look", "arguments": '{"at": "the far end of the pond"}'}}
+    strict = StrictChat(lambda _: {"tool_calls": [call]})
+    asked = {"stream": True, "stream_options": {"include_usage": True}}
+    *_, last, end = (event.data for event in strict.stream(REQUESTS["openai"] | asked))
+    assert (end, last["choices"]) == ("[DONE]", [])
+    answer = strict.create(REQUESTS["openai"])
+    assert last["usage"] == answer["usage"]
+    assert answer["choices"][0]["finish_reason"] == "tool_calls"
+    assert strict.create(REQUESTS["openai"])["id"] != answer["id"]

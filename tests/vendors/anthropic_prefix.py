@@ -1,0 +1,320 @@
+"""Incremental judging of a growing list of Messages.
+
+The result for each prefix is stored by the prefix's digest. A message seen before therefore costs
+one digest, whatever its content; only new messages are parsed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from attrs import field, frozen
+
+from polycontext.testing.strict.anthropic import text_blocks
+from polycontext.testing.strict.anthropic_requests import NEWEST
+from polycontext.testing.strict.provider import RequestRefusedError, invalid_request
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import Provider, copied_messages
+from polycontext.window.providers.anthropic import (
+    COMPACTION_BETA,
+    LIMITS,
+    Progress,
+    judge_message,
+)
+
+from .memory import Memory, digest
+from .request_tokens import PER_MESSAGE, BlockTokens
+from .signatures import Bound, Signer, Verdict, canonical
+
+PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"
+"""The vendor's reasons for dropping a thinking block."""
+
+MOST_BYTES = LIMITS["size"]
+"""The maximum size of a request, in bytes."""
+
+_FLAT = 90
+"""The number of brackets up to which a message cannot be nested too deeply."""
+
+
+@frozen
+class Frame:
+    """The settings that apply to all messages of a request."""
+
+    head: bytes
+    """Digest of system and tools, to which thinking is bound."""
+    cached: bytes
+    """Digest of model, tools and system, for the prompt cache."""
+    model: str
+    readable: frozenset[str]
+    betas: frozenset[str]
+    drops: bool
+    binding: bool
+
+    @property
+    def key(self) -> bytes:
+        """Return the digest at the start of every prefix."""
+        beta = COMPACTION_BETA in self.betas
+        flags = [self.model, sorted(self.readable), beta, self.drops, self.binding]
+        return digest(self.head, self.cached, orjson.dumps(flags))
+
+
+@frozen
+class Prefix:
+    """The result for the messages up to one: order rules, binding, and that message's blocks."""
+
+    progress: Progress = field(factory=Progress)
+    bound: Bound = field(factory=Bound)
+    cached: bytes = b""
+    """The chain of digests for the prompt cache."""
+    blocks: tuple[tuple[bytes, int], ...] = ()
+    """Cache digest and tokens of each block of the last message."""
+    marks: tuple[tuple[int, float], ...] = ()
+    """Block and lifetime in seconds of each cache breakpoint of the last message."""
+    dropped: tuple[tuple[str, str], ...] = ()
+    """Path and reason of each dropped thinking block of the last message."""
+    size: int = 0
+    restarts: int | None = None
+    """The block of the last message that holds a summary at a threshold, if any; the model sees
+    nothing before it."""
+
+
+@frozen
+class PrefixJudge:
+    """A judge of message lists for one provider."""
+
+    signer: Signer
+    tokens: BlockTokens
+    version: str
+    memory: Memory[Prefix] = field(factory=Memory)
+
+    def prefixes(self, messages: object, frame: Frame) -> list[Prefix]:
+        """Return the result for the prefix that ends with each of `messages`.
+
+        Raises:
+            InvalidMessagesError: Anthropic would reject a message.
+            RequestRefusedError: Anthropic would reject a signature.
+        """
+        if not isinstance(messages, list | tuple) or not messages:
+            copied_messages(Provider.ANTHROPIC, messages)
+        assert isinstance(messages, Sequence)
+        key, found, known = frame.key, list[Prefix](), Prefix()
+        last = len(messages) - 1
+        for index, message in enumerate(messages):
+            raw = _raw(message, index)
+            key = digest(key, raw)
+            seen = self.memory.get(key)
+            if seen is None:
+                seen = self._judge(raw, known, frame, messages, final=index == last)
+                if seen.blocks or index < last:  # an empty message is legal only at the end
+                    self.memory.keep(key, seen)
+            known = seen
+            found.append(seen)
+        return found
+
+    def _judge(
+        self, raw: bytes, before: Prefix, frame: Frame, messages: Sequence[Any], *, final: bool
+    ) -> Prefix:
+        index = before.progress.count
+        if before.size + len(raw) > MOST_BYTES:
+            raise too_large()
+        message = _parse(raw, messages[index], index)
+        is_newest = self.version == NEWEST
+        progress = judge_message(message, before.progress, final=final, newest=is_newest)
+        role = message["role"]
+        bound, cached, restarts = before.bound, before.cached, None
+        blocks, marks, dropped = (
+            list[tuple[bytes, int]](),
+            list[tuple[int, float]](),
+            list[tuple[str, str]](),
+        )
+        for number, block in enumerate(text_blocks(message["content"])):
+            content = canonical(block)
+            match block["type"]:
+                case "thinking" | "redacted_thinking":
+                    path, latest = f"messages.{index}.content.{number}", _is_latest(messages, index)
+                    reason = self._drop_reason(block, bound, frame, path, latest=latest)
+                    if reason is not None:
+                        dropped.append((path, reason))
+                        blocks.append((digest(frame.cached, cached), 0))
+                        continue
+                case "compaction" if block.get("signature"):
+                    bound = self._resume(block, bound, frame, index)
+                    cached = digest(cached, content)
+                    blocks.append((digest(frame.cached, cached), self.tokens.block(block)))
+                    continue
+                case "compaction" if block.get("content") is not None:
+                    bound, restarts = Bound(), number
+                case _:
+                    pass
+            bound, cached = bound.behind(role, content), digest(cached, role.encode(), content)
+            marks.extend((number, seconds) for seconds in _mark_lifetimes(block))
+            blocks.append(
+                (
+                    digest(frame.cached, cached),
+                    self.tokens.block(block) + (0 if number else PER_MESSAGE),
+                )
+            )
+        return Prefix(
+            progress,
+            bound,
+            cached,
+            tuple(blocks),
+            tuple(marks),
+            tuple(dropped),
+            before.size + len(raw),
+            restarts,
+        )
+
+    def _drop_reason(
+        self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str, *, latest: bool
+    ) -> str | None:
+        signature, said = (
+            (block["signature"], block["thinking"])
+            if block["type"] == "thinking"
+            else split_data(block["data"])
+        )
+        match self.signer.verdict(
+            signature, frame.readable, frame.head, bound.chain, said, binding=frame.binding
+        ):
+            case Verdict.VALID:
+                return None
+            case Verdict.FOREIGN:
+                return MODEL
+            case Verdict.MOVED if frame.drops:
+                return PREFIX
+            case Verdict.MOVED:
+                raise _moved_error(block["type"], path)
+            case Verdict.FORGED:
+                raise _forged_error(block["type"], path, latest=latest)
+
+    def _resume(self, block: Mapping[str, Any], bound: Bound, frame: Frame, index: int) -> Bound:
+        path = f"messages.{index}.content.0:"
+        if COMPACTION_BETA not in frame.betas:
+            header = f"anthropic-beta: {COMPACTION_BETA}"
+            message = f"{path} `compaction` blocks require the `{header}` header"
+            raise invalid_request(message, "compaction-beta", index, f"the header {header}")
+        content = block.get("content")
+        if content is None:
+            return bound
+        place = self.signer.resume(block["signature"], content)
+        if place is False:
+            message = f"{path} the `compaction` block's `signature` does not verify"
+            raise invalid_request(
+                message, "compaction-signature", index, _UNCHANGED, "compaction_signature_invalid"
+            )
+        if place is True:
+            message = (
+                f"{path} the `compaction` block's `content` differs from the text its `signature` "
+                "recorded"
+            )
+            raise invalid_request(
+                message, "compaction-content", index, _UNCHANGED, "compaction_content_mismatch"
+            )
+        return place
+
+
+def too_large() -> RequestRefusedError:
+    """Return the vendor's error for a request of too many bytes."""
+    legal = f"at most {MOST_BYTES} bytes"
+    return RequestRefusedError(
+        413, "request_too_large", "Request exceeds the maximum size", "request-size", None, legal
+    )
+
+
+_UNCHANGED = "the block as it was returned"
+
+
+def split_data(data: str) -> tuple[str, str]:
+    """Return the signature and the payload in the data of a redacted thinking block."""
+    signature, _, payload = data.partition(".")
+    return signature, payload
+
+
+def _moved_error(kind: str, path: str) -> RequestRefusedError:
+    name = "signature" if kind == "thinking" else "data"
+    message = (
+        f"{path}: Invalid `{name}` in `{kind}` block. The block is bound to a different "
+        "conversation. "
+        "Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "
+        '"drop_block".'
+    )
+    legal = (
+        "system, tools and everything before the block as they were, or no thinking from here on"
+    )
+    return invalid_request(message, "thinking-moved", int(path.split(".")[1]), legal)
+
+
+def _forged_error(kind: str, path: str, *, latest: bool) -> RequestRefusedError:
+    name = "signature" if kind == "thinking" else "data"
+    message, rule = f"{path}: Invalid `{name}` in `{kind}` block", "thinking-signature"
+    if latest:
+        rule = "thinking-modified"
+        message = (
+            f"{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message "
+            "cannot be modified. "
+            "These blocks must remain as they were in the original response."
+        )
+    return invalid_request(message, rule, int(path.split(".")[1]), _UNCHANGED)
+
+
+def _is_latest(messages: Sequence[Any], index: int) -> bool:
+    return all(message.get("role") != "assistant" for message in messages[index + 1 :])
+
+
+def _mark_lifetimes(block: Mapping[str, Any]) -> list[float]:
+    inner = block.get("content") if block["type"] == "tool_result" else None
+    found = [
+        seconds
+        for item in (inner if isinstance(inner, list) else ())
+        for seconds in _mark_lifetimes(item)
+    ]
+    mark = block.get("cache_control")
+    return [*found, mark_seconds(mark)] if isinstance(mark, Mapping) else found
+
+
+def mark_seconds(mark: Mapping[str, Any]) -> float:
+    """Return the lifetime of a cache breakpoint in seconds."""
+    return 3600.0 if mark.get("ttl") == "1h" else 300.0
+
+
+def _raw(message: object, index: int) -> bytes:
+    """Return a message as JSON.
+
+    Raises:
+        InvalidMessagesError: it is not JSON data.
+    """
+    try:
+        return orjson.dumps(message, option=_AS_GIVEN)
+    except TypeError:
+        return _check(message, index)
+
+
+_AS_GIVEN = (
+    orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
+
+
+def _parse(raw: bytes, message: object, index: int) -> dict[str, Any]:
+    """Return a copy of `message`, whose JSON is `raw`."""
+    # NaN becomes null in JSON, and the serialiser accepts deeper nesting than the vendor: both need
+    # a full check.
+    if not isinstance(message, dict) or b"null" in raw or raw.count(b"{") + raw.count(b"[") > _FLAT:
+        _check(message, index)
+    copy: dict[str, Any] = orjson.loads(raw)
+    return copy
+
+
+def _check(message: object, index: int) -> bytes:
+    try:
+        (copy,) = copied_messages(Provider.ANTHROPIC, [message])
+        return orjson.dumps(copy)
+    except InvalidMessagesError as error:
+        raise InvalidMessagesError(
+            error.provider, index, error.rule, error.problem, error.legal, error.wording
+        ) from None
+    except TypeError as error:
+        raise InvalidMessagesError(
+            str(Provider.ANTHROPIC), index, "not-json", str(error), "integers of at most 64 bits"
+        ) from None

@@ -1,0 +1,74 @@
+"""Anthropic's rules for whole requests, with those of options and of the model that reads them."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from polycontext.testing.strict.anthropic_requests import NEWEST
+from polycontext.testing.strict.anthropic_requests import check_head as check_fields
+from polycontext.testing.strict.anthropic_requests import check_whole as check_list
+from polycontext.window.providers.anthropic import THINKING, WHOLE, Progress
+
+from .anthropic_options import check_options
+
+
+def check_head(
+    request: object, *, betas: Collection[str] = (), counting: bool = False, version: str = NEWEST
+) -> Mapping[str, Any]:
+    """Check everything except the messages, and return the request.
+
+    Raises:
+        InvalidMessagesError: Rules of requests; see docs/providers.md.
+    """
+    known = check_fields(request, counting=counting, version=version)
+    check_options(known, betas)
+    return known
+
+
+def check_whole(
+    body: Mapping[str, Any],
+    progress: Progress,
+    *,
+    prefill: bool = True,
+    most_media: int | None = None,
+) -> None:
+    """Check how the fields of a request and its messages fit together.
+
+    Raises:
+        InvalidMessagesError: Rules of the end of the list, of totals, and of thinking.
+    """
+    check_list(body, progress, most_media=most_media)
+    thinking = body.get("thinking")
+    must_think = isinstance(thinking, Mapping) and thinking.get("type") == "enabled"
+    index, kind, _ = progress.tail
+    if (
+        progress.role == "assistant"
+        and kind is not None
+        and not kind.endswith(("tool_use", "tool_result"))
+        and kind != "compaction"
+    ):
+        if not prefill and body.get("compaction") is None:
+            says = (
+                "This model does not support assistant message prefill. The conversation must end "
+                "with a user message."
+            )
+            problem, legal = "is the assistant's and the last one", "a user message at the end"
+            raise WHOLE.into("messages", index).fault("prefill", problem, legal, says, whole=True)
+        if must_think:
+            _refuse_unthinking(index, progress.loop[1] if progress.loop else None)
+    if must_think and progress.last_results and progress.loop:
+        _refuse_unthinking(*progress.loop)
+
+
+def _refuse_unthinking(index: int, found: str | None) -> None:
+    if found in THINKING:
+        return
+    says = (
+        f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+        f"`{found}`. When `thinking` is enabled, "
+        "a final `assistant` message must start with a thinking block (preceeding the lastmost set "
+        "of `tool_use` and `tool_result` blocks)."
+    )
+    legal = 'the thinking that the answer began with, or thinking of type "adaptive"'
+    raise WHOLE.into("messages", index, "content", 0).fault(
+        "thinking-first", f"is {found} where thinking must begin", legal, says, whole=True
+    )

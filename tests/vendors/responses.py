@@ -1,0 +1,320 @@
+"""A strict stand-in for OpenAI's Responses that stores, binds reasoning, and compacts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from attrs import define, field, frozen
+
+from polycontext.testing import strict
+from polycontext.testing.strict.openai_requests import check_responses_fields
+from polycontext.testing.strict.provider import (
+    Endpoint,
+    Headers,
+    Request,
+    invalid_request,
+    vendor_errors,
+)
+from polycontext.testing.strict.responses import (
+    REASONING_TOKENS,
+    STARTS,
+    Answer,
+    Item,
+    output_item,
+    usage_of,
+)
+from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
+from polycontext.window.providers import OpenAIPlace, Provider, load_errors
+from polycontext.window.providers.responses import (
+    TRIGGER,
+    InputJudge,
+    check_item,
+    type_of,
+)
+from polycontext.window.tokens import TURN_OVERHEAD
+
+from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
+from .openai import Remembering
+from .openai_options import check_responses_options, not_stored
+from .prefix_cache import CacheUse
+from .responses_fields import compact_threshold, input_items, message_of
+from .responses_signatures import Binding, Secrets, family_of, start_of
+
+_LEAST_COMPACTION = 32
+_COMPACTION_SHARE = 20
+_UNKNOWN = "The requested model '{model}' does not exist."
+
+
+@frozen
+class _Learned:
+    """The result for an input so far.
+
+    `texts` holds its items as JSON; `shown` holds the running digest and tokens of each item that
+    the model sees.
+    """
+
+    judge: InputJudge
+    binding: Binding
+    shown: list[tuple[bytes, int]]
+    texts: list[bytes]
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of everything that the model sees."""
+        return self.shown[-1][1] if self.shown else 0
+
+
+@define(eq=False)
+class StrictResponses(Remembering, strict.StrictResponses):
+    """A provider that stores responses, binds reasoning to its prefix, and compacts.
+
+    Reasoning items have an encrypted content that is bound to instructions, tools and all items
+    before it. After a changed prefix, it is withheld and reported in ``input_transformations``. An
+    input that reaches the ``compact_threshold`` of its request gives a compaction item.
+    ``/v1/responses/compact``, or a ``compaction_trigger`` as the last item, gives one on demand.
+
+    Args:
+        binding: Whether reasoning is bound to what came before it. Without it, an encrypted content
+            only shows that the provider made it.
+        secret: Providers with the same secret accept each other's encrypted contents.
+        stored: The number of responses kept for ``previous_response_id``.
+    """
+
+    binding: bool = field(default=True, kw_only=True)
+    secret: bytes = field(default=b"strict", kw_only=True)
+    stored: int = field(default=1000, kw_only=True)
+    _secrets: Secrets = field(init=False, repr=False)
+    _prefixes: Memory[_Learned] = field(
+        init=False, repr=False, factory=lambda: Memory[_Learned](MOST_PREFIXES)
+    )
+    _responses: Memory[tuple[bytes, ...]] = field(init=False, repr=False)
+    _items: Memory[bytes] = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._secrets = Secrets(self.secret)
+        self._responses, self._items = Memory(self.stored), Memory(self.stored * 16)
+
+    @property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """Return the handlers of further paths: compaction on demand, and the token count."""
+        return {
+            "/v1/responses/compact": self.compact,
+            "/v1/responses/input_tokens": self.input_tokens,
+        }
+
+    def compact(self, request: Request, headers: Headers | None = None) -> dict[str, Any]:
+        """Return the user's messages of the input, and one compaction item for everything else.
+
+        Raises:
+            RequestRefusedError: as for `create`.
+            ConnectionError: the script breaks the connection here.
+        """
+        self.faults.connect()
+        items, learned = self._read(request)
+        name = self.new_name(request)
+        users = [item for item in items if type_of(item) == "message" and item["role"] == "user"]
+        kept = [
+            message_of(item, self._secrets.item_id("msg", name, place, None))
+            for place, item in enumerate(users)
+        ]
+        compaction = self._compaction(learned.binding, learned.tokens, name, len(kept))
+        said = learned.binding.tokens_of(compaction)
+        return {
+            "id": f"resp_{name}",
+            "object": "response.compaction",
+            "created_at": int(self.clock()),
+            "output": [*kept, compaction],
+            "usage": _usage(learned.tokens, self._use(request, learned.shown), said, 0),
+        }
+
+    def input_tokens(self, request: Request, headers: Headers | None = None) -> dict[str, Any]:
+        """Return the tokens of the input of `request`.
+
+        Raises:
+            RequestRefusedError: as for `create`.
+        """
+        return {"object": "response.input_tokens", "input_tokens": self._read(request)[1].tokens}
+
+    def answer(self, request: Request) -> dict[str, Any]:
+        """Judge `request` and return the whole answer."""
+        items, learned = self._read(request)
+        name, texts = self.new_name(request), learned.texts
+        use, binding = self._use(request, learned.shown), learned.binding.copy()
+        if items and items[-1].get("type") == TRIGGER:
+            output, texts = [self._compaction(binding, learned.tokens, name, 0)], texts[:-1]
+            tokens = binding.tokens_of(output[0])
+        else:
+            goes_on = request.get("previous_response_id") is not None
+            answer = self.reply({**request, "input": items} if goes_on else request)
+            output, tokens = self._make(request, answer, binding, learned.tokens, name)
+        reasoning = sum(binding.tokens_of(item) for item in output if item["type"] == "reasoning")
+        response: dict[str, Any] = self.frame(request, name) | {
+            "output": output,
+            "usage": _usage(learned.tokens, use, tokens, reasoning),
+        }
+        if tokens > (request.get("max_output_tokens") or tokens):
+            response["status"] = "incomplete"
+            response["incomplete_details"] = {"reason": "max_output_tokens"}
+        if learned.binding.removed:
+            response["input_transformations"] = [*map(dict, learned.binding.removed)]
+        if request.get("store") is not False:
+            self._store(response["id"], texts, output)
+        return response
+
+    def _read(self, request: Request) -> tuple[list[dict[str, Any]], _Learned]:
+        """Judge `request`, and return its items and the result for them."""
+        with vendor_errors():
+            check_responses_fields(request)
+            check_responses_options(request)
+        self.known_model(request, _UNKNOWN, "model")
+        before = self._before(request)
+        given = input_items(request)
+        items = [*before, *(self._resolve(item, index) for index, item in enumerate(given))]
+        texts = [json_bytes(item) for item in items]
+        learned = self._learn(request, items, texts, len(before))
+        with vendor_errors():
+            learned.judge.end()
+            for error in load_errors(Provider.RESPONSES, items):
+                raise error
+        if learned.tokens > self.window and request.get("truncation") != "auto":
+            raise self.overflow(learned.tokens)
+        return items, learned
+
+    def _learn(
+        self, request: Request, items: Sequence[dict[str, Any]], texts: Sequence[bytes], before: int
+    ) -> _Learned:
+        """Judge, bind and count the items after the longest known prefix."""
+        family = family_of(str(request.get("model")))
+        start = start_of(request.get("instructions"), request.get("tools"))
+        digests = chain(start + family.encode() + b"%d" % before, texts)
+        known, learned = longest(self._prefixes, digests)
+        if learned is None:
+            first = InputJudge(count=-before)
+            learned = _Learned(first, Binding(self._secrets, family, start, self.binding), [], [])
+        judge, binding, shown = learned.judge.copy(), learned.binding.copy(), list(learned.shown)
+        for item in items[known:]:
+            index = judge.count
+            with vendor_errors():
+                judge.add(item)
+            binding.add(item, index)
+            self._show(request, item, binding, shown)
+        # Reuse the known text objects, so that the results for a growing input share them.
+        learned = _Learned(judge, binding, shown, [*learned.texts, *texts[known:]])
+        if digests:
+            self._prefixes.keep(digests[-1], learned)
+        return learned
+
+    def _show(
+        self, request: Request, item: Item, binding: Binding, shown: list[tuple[bytes, int]]
+    ) -> None:
+        if item.get("type") == "compaction":
+            shown.clear()
+        if shown:
+            before = shown[-1][1]
+        else:
+            instructions = request.get("instructions")
+            before = REQUEST_OVERHEAD + self._tokens.tools(request.get("tools"))
+            before += TURN_OVERHEAD + self.counter.count(instructions) if instructions else 0
+        # An item withheld from the model does not count.
+        if binding.prefix == (shown[-1][0] if shown else binding.start):
+            return
+        tokens = binding.tokens_of(item) or self._tokens.of(item) + TURN_OVERHEAD
+        shown.append((binding.prefix, before + tokens))
+
+    def _use(self, request: Request, shown: Sequence[tuple[bytes, int]]) -> CacheUse:
+        key = f"{request.get('model')}|{request.get('prompt_cache_key')}".encode()
+        return self._cache.serve_automatic(
+            [digest + key for digest, _ in shown], [tokens for _, tokens in shown]
+        )
+
+    def _before(self, request: Request) -> list[dict[str, Any]]:
+        """Return the items of the response that `request` continues."""
+        previous, conversation = request.get("previous_response_id"), request.get("conversation")
+        if conversation is not None:
+            own = conversation.get("id") if isinstance(conversation, dict) else conversation
+            message = f"Conversation with id '{own}' not found."
+            legal = "no conversation: this provider holds none"
+            rule, param = "unknown-conversation", "conversation"
+            raise invalid_request(message, rule, None, legal, param=param, status=404)
+        if previous is None:
+            return []
+        texts = self._responses.get(previous.encode())
+        if texts is None:
+            message = f"Previous response with id '{previous}' not found."
+            legal = "the id of a response that was stored"
+            param, code = "previous_response_id", "previous_response_not_found"
+            raise invalid_request(message, "unknown-response", None, legal, code, param=param)
+        return [orjson.loads(text) for text in texts]
+
+    def _resolve(self, item: Any, index: int) -> Any:
+        """Return `item`, or the stored item that it refers to."""
+        if not isinstance(item, dict) or not isinstance(item.get("id"), str):
+            return item
+        kind = type_of(item)
+        if kind != "item_reference" and (kind != "reasoning" or item.get("encrypted_content")):
+            return item
+        # A malformed item is rejected later, for that reason.
+        try:
+            check_item(item, OpenAIPlace(Provider.RESPONSES, ("input", index)))
+        except InvalidMessagesError:
+            return item
+        text = self._items.get(item["id"].encode())
+        if text is None:
+            message = f"Item with id '{item['id']}' not found."
+            with vendor_errors():
+                raise not_stored(index, message, "an item that was stored")
+        return orjson.loads(text)
+
+    def _make(
+        self, request: Request, answer: Answer, binding: Binding, tokens: int, name: str
+    ) -> tuple[list[dict[str, Any]], int]:
+        """Return the items of `answer` and their tokens.
+
+        A compaction is added if the input, which has that many `tokens`, or the input with the
+        answer reaches the threshold of `request`.
+        """
+        items, before, threshold = list[dict[str, Any]](), tokens, compact_threshold(request)
+        said = {"content": answer} if isinstance(answer, str) else answer
+        compact_first = tokens >= threshold
+        if compact_first:
+            items.append(self._compaction(binding, tokens, name, 0))
+        stored = request.get("store") is not False
+        for given in [said] if isinstance(said, Mapping) else said:
+            items.append(self._item(given, binding, items, name, stored=stored))
+            tokens += binding.tokens_of(items[-1]) or self._tokens.of(items[-1]) + TURN_OVERHEAD
+        if tokens >= threshold and not compact_first:
+            items.append(self._compaction(binding, tokens, name, len(items)))
+        return items, tokens - before
+
+    def _compaction(self, binding: Binding, tokens: int, name: str, place: int) -> dict[str, Any]:
+        own = self._secrets.item_id("cmp", name, place, None)
+        size = max(_LEAST_COMPACTION, tokens // _COMPACTION_SHARE)
+        secret = binding.bound("compaction", size)
+        item = {"id": own, "type": "compaction", "encrypted_content": secret}
+        binding.add(item, place)
+        return item
+
+    def _item(
+        self, given: Item, binding: Binding, items: Sequence[Item], name: str, *, stored: bool
+    ) -> dict[str, Any]:
+        """Return the output item that `given` scripts, and add it to `binding`."""
+        kind, place = given.get("type", "message"), len(items)
+        needs = place - 1 if stored and items and items[-1]["type"] == "reasoning" else None
+        own = self._secrets.item_id(STARTS.get(kind, kind[:3]), name, place, needs)
+        secret = ""
+        if kind == "reasoning":
+            secret = binding.bound(kind, given.get("tokens", REASONING_TOKENS))
+        item = output_item(given, name, place, own, secret)
+        binding.add(item, place)
+        return item
+
+    def _store(self, own: str, texts: Sequence[bytes], output: Sequence[Item]) -> None:
+        made = [json_bytes(item) for item in output]
+        self._responses.keep(own.encode(), (*texts, *made))
+        for item, text in zip(output, made, strict=True):
+            self._items.keep(item["id"].encode(), text)
+
+
+def _usage(given: int, use: CacheUse, said: int, reasoning: int) -> Any:
+    return usage_of(given, said, reasoning, use.read, use.all_written)

@@ -1,0 +1,35 @@
+import { type Inspected, useDetail } from "../inspect/useInspection";
+import { textOf } from "../inspect/TurnLink";
+import { speakerOf } from "../inspect/words";
+import { Markdown } from "./Markdown";
+
+interface Props {
+  id: string;
+  inspected: Inspected;
+  onTurn: (id: string) => void;
+}
+
+/** Show a message as the model saw it at a turn, whoever said it. */
+export function PastTurn({ id, inspected, onTurn }: Props) {
+  const detail = useDetail(inspected.details, id);
+  if (!detail) return <p className="soft">…</p>;
+  const isTalk = detail.role === "user" || detail.role === "assistant";
+  return (
+    <article
+      className="message"
+      data-role={isTalk ? detail.role : "other"}
+      data-sent="true"
+      data-pinned={detail.kind === "pinned"}
+      aria-label={speakerOf(detail)}
+    >
+      {!isTalk && (
+        <header>
+          <button type="button" className="plain" onClick={() => onTurn(id)}>
+            {speakerOf(detail)}
+          </button>
+        </header>
+      )}
+      <Markdown text={textOf(detail)} />
+    </article>
+  );
+}
