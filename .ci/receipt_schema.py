@@ -10,8 +10,8 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from enum import EnumMeta
-from inspect import getdoc
+from enum import Enum
+from inspect import getdoc, isclass
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -93,7 +93,7 @@ def _value_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"type": "array", "items": _value_schema(given[0], definitions)}
     if get_origin(kind) is Mapping:
         return {"type": "object", "additionalProperties": _value_schema(given[1], definitions)}
-    if isinstance(kind, EnumMeta):
+    if isclass(kind) and issubclass(kind, Enum):
         return {"enum": [each.value for each in kind]}
     if kind in _PLAIN:
         return dict(_PLAIN[kind])
