@@ -80,6 +80,7 @@ class TestGemini(SdkTests):
 
     distribution, label = "google-genai", "google-genai: models"
     provider, dialect, list_name = "gemini", GeminiDialect, "contents"
+    overcounted = 1.2
     wrap, ask, streamed = (
         staticmethod(wrap),
         staticmethod(contents),
