@@ -25,7 +25,7 @@ from .record_lines import MOST_RECORDS, changes_of, news_of, record_items
 from .records import Record, inline, outer_records, parse_records, read_json
 from .thinning import picked, thin, thinned
 
-ARGUMENTS, LEAST_ARGUMENT = (600, 200, 90), 24
+ARGUMENTS, LEAST_ARGUMENT = (1_500, 600, 200, 90), 24
 """The most characters of the arguments of a call in its variants, and of an argument that always is
 told."""
 
@@ -36,6 +36,10 @@ headings."""
 LONG_LINE, LEAST_NAME, MOST_DEFINED = 5, 5, 14
 """The words of a line of prose, the letters of a name that asks for a file, and the definitions of
 a file that are told."""
+
+POINTER, MOST_WHOLE = 300, 3
+"""The most characters of a request that leaves the task to a file that it names, and how many files
+that were read last may be told whole."""
 
 NOTHING = frozenset({"", "ok", "ok, no output"})
 """Outcomes that say no more than the call."""
@@ -66,7 +70,7 @@ _CODE = re.compile(
 _FAILS = re.compile(r"error|fail|denied|not found|cannot|exception", re.IGNORECASE)
 
 
-def call_line(event: Event, most: int = ARGUMENTS[1]) -> str:
+def call_line(event: Event, most: int = ARGUMENTS[2]) -> str:
     """Return a call on one line: the command, or the name with its arguments.
 
     >>> call_line(Event("call", 0, "t0", name="book", arguments='{"flight": "UA1", "seats": 2}'))
@@ -177,13 +181,9 @@ class CallTeller:
                 self._runs.setdefault(_run_key(event), []).append(place)
         elif event.effect == Effect.READ:
             body = _unnumbered(event.text)
-            if self._specifies(event, body):
-                self._report(
-                    place,
-                    event._replace(text=body),
-                    Section.TASK,
-                    _SPECIFIED + 6 * self._recency(place),
-                )
+            if section := self._specifies(event, body):
+                score = _SPECIFIED + 6 * self._recency(place)
+                self._report(place, event._replace(text=body), section, score)
             else:
                 read = normpath(event.path) if event.path else call_line(event, 2_000)
                 self._reads.setdefault(read, []).append(place)
@@ -265,7 +265,8 @@ class CallTeller:
         opening = event.name if is_named else call_line(event)
         # One record is more than the results of a search.
         score = (_RECORDS if main else _FOUND) + 8 * self._recency(place)
-        told = [*record_items(place, value, partial(self._worth, place), opening, score)]
+        worth, asked = partial(self._worth, place), "" if is_named else event.arguments
+        told = [*record_items(place, value, worth, opening, score, asked=asked)]
         if event.effect == Effect.RUN:
             came = changed or news_of(records, partial(self._is_known, place, event))
             lines = [call_line(event, size) for size in ARGUMENTS]
@@ -290,34 +291,40 @@ class CallTeller:
         told = ranged([_after("output", text) for text in texts])
         self._items[place] = [Item(Section.DONE, place, score, told)]
 
-    def _specifies(self, event: Event, body: str) -> bool:
-        """Return whether what was read is the specification of the task, in prose."""
+    def _specifies(self, event: Event, body: str) -> Section | None:
+        """Return where prose that was read belongs if it is the task, or if a request names it."""
         lines = [line for line in body.splitlines() if line.strip()]
         if len(lines) < FEW_LINES:
-            return False
+            return None
         code = sum(_CODE.search(line) is not None for line in lines)
         words = sum(len(line.split()) >= LONG_LINE or is_item(line) for line in lines)
         if words < len(lines) / 2 or code > len(lines) / 4:
-            return False
+            return None
         # A command that lists or searches shows no text.
         if event.command and not _SHOWS.match(event.command):
-            return False
+            return None
         shown = f"{event.command} {event.arguments} {event.path}"
-        return _SPECIFICATION.search(shown) is not None or any(
-            term in shown for term in self._asked
-        )
+        if _SPECIFICATION.search(shown):
+            return Section.TASK
+        return Section.KNOWN if any(term in shown for term in self._asked) else None
 
     def _told_runs(self) -> Iterator[Item]:
         """Yield each command once, with its last outcome and how often it was run."""
+        again = {event.command for event in self.standing}
         for places in self._runs.values():
             place = places[-1]
             event = self.events[place]
+            # What the same command says in the view is the latest.
+            if event.command and event.command in again:
+                continue
             texts = outcome(event.text, self._seen)
-            times = f" ({len(places)}×)" if len(places) > 1 else ""
+            times = _times([self.events[each] for each in places])
             # A tool does what its name says; most commands only look or try.
             base = _RUN if event.command else _DID
             score = base + 20 * self._recency(place) + 6 * bool(_FAILS.search(texts[-1]))
-            whole, *shorter = (f"{call_line(event, size)}{times}" for size in ARGUMENTS)
+            # Whoever tries again needs all that was given.
+            sizes = ARGUMENTS if not event.failed else (ARGUMENTS[0], *ARGUMENTS[2:])
+            whole, *shorter = (f"{call_line(event, size)}{times}" for size in sizes)
             told = [
                 *(_after(whole, text) for text in texts),
                 *(_after(line, _start(texts[-1], ARGUMENTS[-1])) for line in shorter),
@@ -327,6 +334,7 @@ class CallTeller:
     def _told_reads(self) -> Iterator[Item]:
         """Yield what was read: short texts whole, files by their definitions, and all by name."""
         named: list[str] = []
+        lasts = sorted(places[-1] for places in self._reads.values())
         for places in self._reads.values():
             # A failure replaces nothing.
             read = [place for place in places if not self.events[place].failed] or places
@@ -349,9 +357,12 @@ class CallTeller:
             definitions = (one_line(line)[:110] for line in body if _DEFINES.match(line[:300]))
             defined = [*dict.fromkeys(definitions)]
             whole, none = thin("\n".join(body), 8_000), left_out(len(body), "line")
+            # Who needs more of an older file reads it again.
+            is_newest = place in lasts[-MOST_WHOLE:]
+            sizes = (1_200, 400, 120) if is_newest else (400, 120)
             texts = [
-                whole,
-                *(picked(body, self._worth_of_line, size) for size in (1_200, 400, 120)),
+                *([whole] if is_newest else []),
+                *(picked(body, self._worth_of_line, size) for size in sizes),
             ]
             if defined:
                 rest = len(defined) - MOST_DEFINED
@@ -371,9 +382,10 @@ class CallTeller:
 
 
 def _named_by_requests(events: Sequence[Event]) -> set[str]:
-    """Return what the first and the last request name, such as the file with the task."""
+    """Return what the first and the last request name, if they are short, such as a task file."""
     asks = [event.text for event in events if event.happening == Happening.ASK]
-    terms = strong_terms("\n".join((*asks[:1], *asks[-1:])))
+    told = (text for text in (*asks[:1], *asks[-1:]) if len(text) <= POINTER)
+    terms = strong_terms("\n".join(told))
     return {term for term in terms if len(term) >= LEAST_NAME}
 
 
@@ -386,6 +398,14 @@ def _run_key(event: Event) -> str:
         return event.name
     shown = "" if event.failed else event.arguments
     return event.command or f"{event.name}\t{shown}\t{event.text}"
+
+
+def _times(runs: Sequence[Event]) -> str:
+    """Return how often a call was made; failures that say the same may differ in arguments."""
+    if len(runs) == 1:
+        return ""
+    is_same = len({event.arguments for event in runs}) == 1
+    return f" ({len(runs)}×)" if is_same else f" ({len(runs)}×, the last shown)"
 
 
 def _attached(place: int, event: Event) -> Item:

@@ -20,6 +20,10 @@ EDITED, RECENT, COMMITTED = 74.0, 12.0, 80.0
 _MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
 _LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
 _MOST_PATTERNS = 20
+_WRITES = re.compile(r"""\bopen\(\s*["']([^"'\n]{1,200})["'],\s*["'][wa]""")
+_WRITTEN = re.compile(r"""\.(?:write|replace|insert)\(|"{3}|'{3}""")
+"""What opens a file to write it, and the lines of a script that say what it writes there."""
+
 _NUMBER = re.compile(r"\A\s*\d+(?:→|│|\t|:\s)")
 
 _DIFF_CALL = re.compile(
@@ -112,7 +116,8 @@ def _items(files: FileHistory, events: Sequence[Event], total: int) -> Iterator[
         last = max((step.event for step in steps), default=-1)
         variants = [*_variants(path, steps)] if last >= 0 else []
         if variants:
-            yield item(last, EDITED, *variants)
+            is_patch = _WRITES.search(steps[-1].edit.text[:_LONGEST_TEXT]) is not None
+            yield item(last, EDITED + RECENT * is_patch, *variants)
     for path, steps in files.failed.items():
         told = [step for step in steps if step.event >= 0]
         if told and not any(step.event < 0 for step in steps):
@@ -182,8 +187,11 @@ class _Shown(NamedTuple):
         if self.edit.change == Change.SUBSTITUTE:
             expression = self.edit.text
             return f"sed {expression}" if len(expression) <= _LONGEST_LINE else "sed"
-        if self.edit.change == Change.WRITE and len(self.new) > limit:
-            return _outlined(self.edit.text, self.new, limit)
+        if self.edit.change == Change.WRITE:
+            if told := _written_by(self.edit.text):
+                return f"it writes {told[0]}\n{_listed([], told[1:], limit)}"
+            if len(self.new) > limit:
+                return _outlined(self.edit.text, self.new, limit)
         return _listed(self.old, self.new, limit)
 
 
@@ -231,6 +239,18 @@ def _listed(old: Sequence[str], new: Sequence[str], limit: int) -> str:
     kept = [line for line in lines if len(line) <= _LONGEST_LINE]
     omitted += len(lines) - len(kept)
     return "\n".join((*kept, *([left_out(omitted, "line")] if omitted else [])))
+
+
+def _written_by(script: str) -> list[str]:
+    """Return the file that a script edits, and the lines that say how, [] if it edits none."""
+    target = _WRITES.search(script[:_LONGEST_TEXT])
+    told, inside = list[str](), False
+    for line in script.split("\n") if target else ():
+        quotes = line.count('"' * 3) + line.count("'" * 3)
+        if line.strip() and (inside or _WRITTEN.search(line)):
+            told.append(line)
+        inside = inside != (quotes % 2 == 1)
+    return [target[1], *told] if target and told else []
 
 
 def _outlined(text: str, lines: Sequence[str], limit: int) -> str:

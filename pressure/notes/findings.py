@@ -10,7 +10,7 @@ from .cues import MOST_STEPS, is_done, is_open
 from .events import Event, Happening
 from .items import MARK, Item, Section, ranged
 from .pieces import one_line
-from .prose import is_closer, is_intention, is_item, is_question, sentences_of
+from .prose import is_closer, is_guess, is_intention, is_item, is_question, sentences_of
 from .records import inline, read_json
 from .thinning import thinned
 
@@ -77,6 +77,7 @@ def _telling(events: Sequence[Event], place: int) -> Iterator[tuple[int, str]]:
     for number, each in enumerate(told):
         if (
             not is_intention(each)
+            and not is_guess(each)
             and not is_question(each)
             and not is_closer(each)
             and not each.endswith((":", "："))

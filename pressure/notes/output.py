@@ -48,12 +48,13 @@ _KIND = re.compile(
         |\((?:Open\ file|Current\ directory|Interactive\ session)\b.*\)$
         |bash-?[\d.]*[$\#]$|[\w.-]{1,40}+@[\w.-]++[:\ ]\S*\s?[$\#%]$
         |During\ handling\ of\ the\ above\ exception,\ another\ exception\ occurred:$
-        |total\ \d+$|(?:real|user|sys)\s+\d+m[\d.,]+s$
+        |\?\s+\S+\s+\[no\ test\ files\]$|total\ \d+$|(?:real|user|sys)\s+\d+m[\d.,]+s$
         |(?:platform\ \w+\ --|rootdir:|configfile:|plugins:|cachedir:|collected\ \d|collecting\ \.)
         |Traceback\ \(most\ recent\ call\ last\):$|\^C$|test\ session\ starts$|FAILURES$|ERRORS$
         |short\ test\ summary\ info$|warnings\ summary$|Captured\ \w+\ (?:call|setup|teardown)$
     )|(?P<passed>
-        [✓✔√]\s?\S|\(pass\)|---\ PASS|PASS(?:ED)?\b|ok\ +\d+\b|ok\s+[\w./-]+\s+(?:\d|\(cached)
+        ===\ (?:RUN|PAUSE|CONT|NAME)\b
+        |[✓✔√]\s?\S|\(pass\)|---\ PASS|PASS(?:ED)?\b|ok\ +\d+\b|ok\s+[\w./-]+\s+(?:\d|\(cached)
     )|(?P<progress_line>
         Requirement\ already\ satisfied|Collecting\ [\w.\[\]-]+(?:[<>=!~(\ ].*)?$|Using\ cached
         |(?:Downloading|Downloaded|Compiling|Unpacking|Setting\ up)\ [\w.:/+-]+|(?:Get|Hit|Ign):\d

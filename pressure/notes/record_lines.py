@@ -22,9 +22,20 @@ LONG, SHORT = 600, 40
 """The most characters of a long value, and of one that is told in short."""
 
 _STATE = re.compile(r"(?:.*_)?(?:status|state|error|success|result|message|reason)", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"(?:.*_)?(?:prices?|amount|total|cost|balance|fee|sum)(?:_.*)?",
+    re.IGNORECASE,
+)
+_PERSONAL = re.compile(r"(?:.*_)?(?:e?mail|dob|birth.*|zip|phone.*|address.*)", re.IGNORECASE)
 _ONCE_EACH = 2
 _MORE, _STATED, _SHORT_WORTH, _LISTS, _FEW_CHARS = 0.2, 1.5, 0.1, 3.0, 12
 _GAIN, _MOST_WORTH, _FIRST = 4.0, 5.0, 4.0
+_SAID, _LEAST_SAID, _SEVERAL = 0.02, 2, 3
+"""How much is left of the worth of what the call says, or what all of several records have."""
+
+_SUM, _OF_PERSON = 0.6, 0.3
+"""The worth of an amount, and how much is left of that of somebody's address or birthday."""
+
 _FIGURE, _TELLING = 0.2, 0.15
 """The worth of a figure, and from which a pair is told alone."""
 
@@ -32,25 +43,28 @@ Worth = Callable[[str], float]
 """Returns what it is worth to tell a term: rare and named ones are worth most."""
 
 
-PAIRS = (MOST_RECORDS, 10, 6, 3, 1)
+PAIRS = (MOST_RECORDS, 10, 6, 4, 2)
 """How many pairs of a record its variants have; all but the longest have only short ones."""
 
 
 def record_items(
-    event: int, value: Any, worth: Worth, opening: str, score: float
+    event: int, value: Any, worth: Worth, opening: str, score: float, *, asked: str = ""
 ) -> Iterator[Item]:
     """Yield the records of a JSON value, the first and the worthiest, as items of one group.
+
+    What `asked`, the arguments of the call, says already is worth little in a record.
 
     >>> seats = [{"seat_id": f"A{row}", "price": row, "note": "near the window"} for row in "78"]
     >>> order = {"order_id": "W1", "status": "open", "seats": seats}
     >>> for item in record_items(0, order, lambda term: float(term == "A8"), "get_order", 50.0):
     ...     print(item.score, item.parent, item.variants[0])
     60.4  W1: status open
-    51.2 W1  seats A7: price "7", note near the window
-    53.44 W1  seats A8: price "8", note near the window
+    52.8 W1  seats A7: price "7", note near the window
+    53.76 W1  seats A8: price "8", note near the window
     """
     records, count = outer_records(value, MOST_RECORDS)
-    lines = [_RankedLine.of(record, worth) for record in records]
+    same = _shared_by_all(records)
+    lines = [_RankedLine.of(record, worth, asked, same) for record in records]
     best = sorted(range(len(lines)), key=lambda place: (-lines[place].worth, place))
     for place in sorted({*range(min(1, len(lines))), *best[:MOST_TOLD]}):
         line = lines[place]
@@ -103,8 +117,14 @@ class _RankedLine(NamedTuple):
     worth: float
 
     @classmethod
-    def of(cls, record: Record, worth: Worth) -> "_RankedLine":
-        worths = {key: _worth_of(key, value, worth) for key, value in record.pairs.items()}
+    def of(
+        cls, record: Record, worth: Worth, asked: str, same: Collection[tuple[str, str]]
+    ) -> "_RankedLine":
+        worths = {
+            key: _worth_of(key, value, worth)
+            * (_SAID if _is_said(value, asked) or (key, str(value)) in same else 1.0)
+            for key, value in record.pairs.items()
+        }
         head = max(map(worth, terms_of(record.header)), default=0.0)
         most = max(head, *worths.values(), 0.0)
         return cls(record, worths, most + _MORE * (sum(worths.values()) - most))
@@ -128,8 +148,23 @@ def _worth_of(key: str, value: Any, worth: Worth) -> float:
     if isinstance(value, list) and _lists_ids(value):
         told *= _LISTS
     short = _SHORT_WORTH * (len(text) <= _FEW_CHARS)
-    figure = _FIGURE * (not told and any(map(str.isdigit, text)))
-    return told + short + figure + _STATED * (_STATE.fullmatch(key) is not None)
+    figure = _FIGURE * any(map(str.isdigit, text))
+    if figure and _AMOUNT.fullmatch(key):
+        figure = _SUM
+    told *= _OF_PERSON if _PERSONAL.fullmatch(key) else 1.0
+    return max(told, figure) + short + _STATED * (_STATE.fullmatch(key) is not None)
+
+
+def _is_said(value: Any, asked: str) -> bool:
+    return isinstance(value, str) and len(value) > _LEAST_SAID and value in asked
+
+
+def _shared_by_all(records: Sequence[Record]) -> set[tuple[str, str]]:
+    """Return the pairs that all of several records have, and which tell none from another."""
+    if len(records) < _SEVERAL:
+        return set()
+    times = Counter((key, str(value)) for each in records for key, value in each.pairs.items())
+    return {pair for pair, count in times.items() if count == len(records)}
 
 
 def _lists_ids(value: Sequence[Any]) -> bool:

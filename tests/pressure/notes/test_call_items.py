@@ -9,10 +9,11 @@ from polycontext.pressure.notes import find_sources
 from polycontext.pressure.notes.call_items import call_line
 from polycontext.pressure.notes.events import Event, Happening
 from polycontext.pressure.notes.lines import NEW_LINE
+from polycontext.pressure.notes.note import items_of
 from polycontext.testing import FAST
 from polycontext.window import ToolCall, Turn
 from tests.growth import BOUND, growth
-from tests.pressure.notes.conversations import ran
+from tests.pressure.notes.conversations import ran, read
 from tests.pressure.notes.extractive_samples import BUSY_TALK, assistant, called, summarise, user
 
 BETWEEN = assistant("The loft is swept and aired, says the mate.")
@@ -82,9 +83,37 @@ def test_equal_failures_of_a_tool_are_told_once() -> None:
         *done("pay", {"card": "V5678"}, "Error: refused", "b"),
         *done("pay", {"card": "V5678"}, "Error: expired", "c"),
     )
-    assert "pay(card=V5678) (2×) -> Error: refused" in text
+    assert "pay(card=V5678) (2×, the last shown) -> Error: refused" in text
     assert "pay(card=V5678) -> Error: expired" in text
     assert "V1234" not in text
+
+
+def test_a_failed_call_is_told_with_all_that_was_given() -> None:
+    """Who tries again needs the longest argument, too."""
+    berths = [{"berth": f"B{number}", "owner": f"Ines {number}"} for number in range(20)]
+    text = noted(*done("book", {"berths": berths, "nights": 3, "paid": False}, "Error: full"))
+    assert "{berth B19, owner Ines 19}], nights=3, paid=False) -> Error: full" in text
+
+
+def test_what_a_command_says_again_in_the_view_is_told_there_alone() -> None:
+    """Its older outcome is not the state any more."""
+    failed, passed = ran("make check", "exit code 2"), ran("make check", "all is well")
+    items = items_of(read([*failed]), read([*passed]))
+    assert not any("make check" in text for item in items for text in item.variants)
+
+
+def test_a_file_that_a_long_request_names_is_no_task() -> None:
+    """A short request that points to it leaves the task to it, and only a task file is one."""
+    text = "\n".join(f"{number}. Sweep the deck number {number} at dawn." for number in range(9))
+    for path, asked, section in (
+        ("harbour.txt", "Do what harbour.txt says.", "Known"),
+        ("harbour.txt", "Look at harbour.txt. " + "The pier is long and grey. " * 20, ""),
+        ("tasks.md", "Go on.", "Task"),
+    ):
+        turns = [user(asked), *done("read_file", {"path": path}, text), *BUSY_TALK]
+        note = summarise(turns, 5_000)
+        head = note.partition("from read_file")[0].rstrip().rpartition("\n")[2]
+        assert head == (f"{section}:" if section else note.rpartition("\n")[2]), note
 
 
 def test_what_a_call_added_to_a_record_is_told_with_it() -> None:
@@ -197,6 +226,18 @@ def test_a_file_that_was_read_is_told_with_its_path_and_size() -> None:
     text = summarise(turns, 400)
     assert "Files:\nread: src/quays.py (80 lines)" in text
     assert "src/quays.py:\n def moor_0(quay):" in text
+
+
+def test_only_the_files_that_were_read_last_are_told_whole() -> None:
+    """Who needs more of an older one reads it again."""
+    files = [
+        called("read_file", f'{{"path": "src/{name}.py"}}', SOURCE.replace("moor", name), name)
+        for name in ("ash", "elm", "oak", "fir")
+    ]
+    text = noted(*(turn for file in files for turn in file))
+    assert [f"return quay.berths[{n}]" in text for n in (5, 39)] == [True, True]
+    assert "def ash_39(quay):\n     return" not in text
+    assert "def fir_39(quay):\n     return" in text
 
 
 def test_a_file_that_is_read_again_is_told_once() -> None:

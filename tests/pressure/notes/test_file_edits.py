@@ -48,6 +48,25 @@ def test_an_undone_edit_does_not_stand(undo: list[Turn]) -> None:
     assert not any("red" in text for text in told(RED, undo))
 
 
+def test_a_script_that_edits_a_file_is_told_by_what_it_writes_there() -> None:
+    """Without the lines that only open files and count; what a script prints is no edit."""
+    script = (
+        'import sys\n\npaint = """def wall():\n    return "red"\n"""\n'
+        "with open('wall.py') as f:\n    lines = f.readlines()\n"
+        "lines.insert(3, paint)\nwith open('wall.py', 'w') as f:\n    f.writelines(lines)\n"
+    )
+    (text,) = told(called("write", path="fix.py", content=script))
+    assert text.splitlines() == [
+        "wrote fix.py: it writes wall.py",
+        '+ paint = """def wall():',
+        '+     return "red"',
+        '+ """',
+        "+ lines.insert(3, paint)",
+    ]
+    only_reads = script.replace("'wall.py', 'w'", "'wall.py'")
+    assert "it writes" not in told(called("write", path="fix.py", content=only_reads))[0]
+
+
 def test_what_was_stashed_stands_again_when_it_is_popped() -> None:
     """A stash takes edits away for a while."""
     assert told([*RED, *ran("git stash"), *ran("git stash pop")]) == [

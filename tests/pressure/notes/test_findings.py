@@ -124,6 +124,20 @@ def test_what_announces_the_next_act_is_not_told() -> None:
     assert found([*talk("Go."), assistant("I look at the stays."), *ran("look", "ok")]) == []
 
 
+def test_a_guess_on_the_way_is_not_told() -> None:
+    """It is weighed, not found; what follows from it is told."""
+    turns = [
+        assistant(
+            "Wait, the leak might be in `bow.py` near the keel. The keel in `bow.py` is sound and"
+            " dry. If I caulk it, the paint in `hold.py` would suffer much. Let me look further."
+        ),
+        *ran("cat bow.py", "keel = 'dry'"),
+    ]
+    assert [item.variants for item in found(turns)] == [
+        ("assistant: The keel in `bow.py` is sound and dry.",)
+    ]
+
+
 def test_sentences_stand_on_lines_of_their_own() -> None:
     """A shorter variant has the sentences that are worth most, in order."""
     said = " ".join(f"The {n}th stay of mast NX-{n} is loose by {n} turns." for n in range(6))

@@ -107,6 +107,16 @@ def test_passes_beside_failures_are_counted() -> None:
     ]
 
 
+def test_what_a_run_of_go_tests_begins_is_counted() -> None:
+    """Packages without tests say nothing."""
+    text = "?   \tpier/quay\t[no test files]\n" + "".join(
+        f"=== RUN   TestQuay{name}\n--- PASS: TestQuay{name} (0.00s)\n" for name in "ABCD"
+    )
+    told = telling_lines(text + "--- FAIL: TestQuayE (0.01s)\nok  \tpier/mole\t0.02s\n")
+    assert told[0].startswith("--- FAIL: TestQuayE")
+    assert told[-1] == "[… 9 passed]"
+
+
 def test_equal_lines_stand_once_with_their_number() -> None:
     """Of lines of a pattern, the first two and the last stay."""
     waits = "waiting for the press\n" * 75

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.pressure.notes.items import MARK, left_out
-from polycontext.pressure.notes.record_lines import grouped, record_items, record_text
+from polycontext.pressure.notes.record_lines import PAIRS, grouped, record_items, record_text
 from polycontext.pressure.notes.records import outer_records, parse_records, records_of
 from tests.pressure.notes.extractive_samples import EXACT, called, summarise, user
 
@@ -168,7 +168,7 @@ def test_shorter_variants_keep_the_pairs_that_are_worth_most() -> None:
     (item,) = record_items(
         0, {"id": "W1"} | record, lambda term: float(term in {"11", "word"}), "", 0.0
     )
-    for variant, pairs in zip(item.variants[1:], (10, 6, 3, 1), strict=True):
+    for variant, pairs in zip(item.variants[1:], PAIRS[1:], strict=True):
         assert variant.count("key") == pairs
         assert "key11 value 11" in variant
         assert "word" not in variant
@@ -178,11 +178,24 @@ def test_shorter_variants_keep_the_pairs_that_are_worth_most() -> None:
 def test_a_short_variant_has_a_pair_that_tells_something() -> None:
     """A figure does, or what is named; a word alone does not."""
     (figures,) = record_items(
-        0, {"id": "W1", "unit": "box", "open": 64, "held": 30}, lambda term: 0.0, "", 0.0
+        0, {"id": "W1", "unit": "box", "by": "the mate", "open": 64}, lambda term: 0.0, "", 0.0
     )
-    assert figures.variants[-1] == f"W1: open 64, {MARK}"
+    assert figures.variants[-1] == f"W1: unit box, open 64, {MARK}"
     (words,) = record_items(0, {"id": "W1", "unit": "box", "by": "Mia"}, lambda term: 0.0, "", 0.0)
     assert words.variants == ("W1: unit box, by Mia",)
+
+
+def test_what_the_call_says_or_all_records_have_goes_last() -> None:
+    """It tells none of them from another; amounts go before a day of birth."""
+    berths = [
+        {"id": f"B{row}", "day": "2031-07-04", "state": "free", "dob": "1990-01-02", "price": row}
+        for row in (17, 28, 39)
+    ]
+    for item in record_items(
+        0, berths, lambda term: float("-" in term), "find()", 0.0, asked='{"day": "2031-07-04"}'
+    ):
+        assert "price" in item.variants[-1]
+        assert "2031" not in item.variants[-1]
 
 
 def test_a_parent_is_named_once_and_what_is_left_out_is_counted() -> None:
