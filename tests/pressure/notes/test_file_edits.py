@@ -67,6 +67,15 @@ def test_a_script_that_edits_a_file_is_told_by_what_it_writes_there() -> None:
     assert "it writes" not in told(called("write", path="fix.py", content=only_reads))[0]
 
 
+def test_a_file_has_no_quotes_in_its_name() -> None:
+    """Where quotes stand inside quotes, parts of an expression are no file."""
+    command = (
+        """perl -pi -e 's{"quay":"a"}{"quay":"'"$TO"'"}g; s{"pier":"b"}{"pier":"c"}g' log.txt"""
+    )
+    assert all("pier" not in text.splitlines()[0] for text in told(ran(command)))
+    assert told(ran("sed -i 's/a/b/' log.txt")) == ["edited log.txt: sed s/a/b/"]
+
+
 def test_what_was_stashed_stands_again_when_it_is_popped() -> None:
     """A stash takes edits away for a while."""
     assert told([*RED, *ran("git stash"), *ran("git stash pop")]) == [
