@@ -52,6 +52,8 @@ def ask_items(
     tasks = [place for place in asks if len(events[place].text) > SHORT_ANSWER]
     later = [event for event in standing if event.happening == Happening.ASK]
     tasks += [len(events)] * sum(len(event.text) > SHORT_ANSWER for event in later)
+    # A word such as "proceed" leaves the request before it open.
+    newest = tasks[-1] if later and tasks else (asks or [-1])[-1]
     for place in asks:
         event = events[place]
         if last[event.text] != place:
@@ -59,7 +61,7 @@ def ask_items(
         is_task = place == asks[0] and not is_anchored
         score = (
             _NEWEST
-            if place == asks[-1] and not later
+            if place == newest
             else _FIRST
             if is_task
             else _OTHERS + _RECENT * event.turn / max(1, total) + telling(event.text)

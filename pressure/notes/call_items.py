@@ -15,13 +15,13 @@ from attrs import define, field
 from polycontext.window import Role
 
 from ..gist import NO_TEXT
-from ..terms import STRONG, Kind, kind_of, strong_terms, terms_of
+from ..terms import strong_terms, terms_of
 from .events import ATTACHED, Effect, Event, Happening
 from .items import MARK, Item, Section, left_out, ranged
 from .output import line_key, outcome
 from .pieces import one_line
 from .prose import is_item, sentences_of
-from .record_lines import MOST_RECORDS, changes_of, news_of, record_items
+from .record_lines import MOST_RECORDS, changes_of, news_of, record_items, worth_by_kind
 from .records import Record, inline, outer_records, parse_records, read_json
 from .thinning import picked, thin, thinned
 
@@ -37,9 +37,9 @@ LONG_LINE, LEAST_NAME, MOST_DEFINED = 5, 5, 14
 """The words of a line of prose, the letters of a name that asks for a file, and the definitions of
 a file that are told."""
 
-POINTER, MOST_WHOLE = 300, 3
+POINTER, MOST_WHOLE, BEFORE = 300, 3, 60
 """The most characters of a request that leaves the task to a file that it names, and how many files
-that were read last may be told whole."""
+that were read last may be told whole; the most characters of an outcome that another followed."""
 
 NOTHING = frozenset({"", "ok", "ok, no output"})
 """Outcomes that say no more than the call."""
@@ -48,7 +48,7 @@ MOST_READ, MOST_TELLERS = 30, 4
 """The files that are named, and the results that say a term that still tells something."""
 
 _TOLD, _ATTACHED, _DID = 0.05, 113.5, 90.0
-_NAMES, _FOUND, _CHANGED, _SYMBOL = 96.0, 58.0, 102.0, 0.3
+_NAMES, _FOUND, _CHANGED = 96.0, 58.0, 102.0
 _RUN, _RECORDS, _READ, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 30.0, 66.0, 66.0, 86.0
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n.*?^\s*\1\s*$", re.MULTILINE | re.DOTALL)
 _SPECIFICATION = re.compile(
@@ -56,6 +56,7 @@ _SPECIFICATION = re.compile(
     re.IGNORECASE,
 )
 _SHOWS = re.compile(r"(?:cd \S+ && )?(?:cat|less|head|nl|bat|sed|gh|glab|bd) ")
+_LISTS = re.compile(r"(?:cd \S+ && )?(?:ls|find|tree)\b")
 _DIGITS = re.compile(r"(?<=\D)\d{4,}\Z")
 _TASKS = re.compile(r"(?i)todo|(?:^|_)(?:update_)?plan(?:$|_)")
 _HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
@@ -88,8 +89,16 @@ def call_line(event: Event, most: int = ARGUMENTS[2]) -> str:
         key: inline(told) if isinstance(told, dict | list) else one_line(str(told))
         for key, told in value.items()
     }
-    # What names something goes first, then what is short.
-    order = sorted(texts, key=lambda key: (not strong_terms(texts[key]), len(texts[key])))
+    # What an error speaks of goes first, then what names something, then what is short.
+    error = event.text.lower() if event.failed else ""
+    order = sorted(
+        texts,
+        key=lambda key: (
+            not any(word in error for word in key.lower().split("_")),
+            not strong_terms(texts[key]),
+            len(texts[key]),
+        ),
+    )
     shown = set[str]()
     for key in order:
         if len(texts[key]) <= max(most, LEAST_ARGUMENT * (key == order[0])):
@@ -130,6 +139,7 @@ class CallTeller:
     """The places of the results that say a term, and the first where it heads a record."""
     _heads: dict[str, int] = field(factory=dict)
     _asked: set[str] = field(factory=set)
+    _named_files: set[str] = field(factory=set)
     _shown: dict[str, tuple[int, AbstractSet[str]]] = field(factory=dict)
     """The turns and keys of the latest results in the view, by what they are about."""
 
@@ -138,7 +148,7 @@ class CallTeller:
         printed = (event.text for event in self.events if event.happening in ("call", "output"))
         for text in printed:
             self._seen.update({line_key(line) for line in text.splitlines() if len(line) > 1})
-        self._asked = _named_by_requests(self.events)
+        self._asked, self._named_files = _named_by_requests(self.events)
         self._changes = self.changed()
         for event in self.standing:
             records = _records(event)
@@ -222,8 +232,7 @@ class CallTeller:
 
     def _worth(self, place: int, term: str) -> float:
         """Return what a term is worth in a result: more if it is named, less if told before."""
-        kind = kind_of(term)
-        strong = _SYMBOL if kind is Kind.SYMBOL else float(kind in STRONG)
+        strong = worth_by_kind(term)
         # A card is named by its last digits.
         digits = _DIGITS.search(term) if strong else None
         named = self.named.get(term) or (self.named.get(digits[0], 0.0) if digits else 0.0)
@@ -304,7 +313,7 @@ class CallTeller:
         if event.command and not _SHOWS.match(event.command):
             return None
         shown = f"{event.command} {event.arguments} {event.path}"
-        if _SPECIFICATION.search(shown):
+        if _SPECIFICATION.search(shown) and any(term in shown for term in self._named_files):
             return Section.TASK
         return Section.KNOWN if any(term in shown for term in self._asked) else None
 
@@ -318,7 +327,7 @@ class CallTeller:
             if event.command and event.command in again:
                 continue
             texts = outcome(event.text, self._seen)
-            times = _times([self.events[each] for each in places])
+            times = _times([self.events[each] for each in places], texts[-1])
             # A tool does what its name says; most commands only look or try.
             base = _RUN if event.command else _DID
             score = base + 20 * self._recency(place) + 6 * bool(_FAILS.search(texts[-1]))
@@ -340,7 +349,8 @@ class CallTeller:
             read = [place for place in places if not self.events[place].failed] or places
             place = read[-1]
             event = self.events[place]
-            body = [line for line in _unnumbered(event.text).splitlines() if line.strip()]
+            shown = outcome(event.text)[0] if _LISTS.match(event.command) else event.text
+            body = [line for line in _unnumbered(shown).splitlines() if line.strip()]
             label = f"{event.path or call_line(event)}"
             recency = 25 * self._recency(place)
             if not body:
@@ -381,12 +391,12 @@ class CallTeller:
             )
 
 
-def _named_by_requests(events: Sequence[Event]) -> set[str]:
-    """Return what the first and the last request name, if they are short, such as a task file."""
+def _named_by_requests(events: Sequence[Event]) -> tuple[set[str], set[str]]:
+    """Return what the first and the last request name if they are short, and what all name."""
     asks = [event.text for event in events if event.happening == Happening.ASK]
-    told = (text for text in (*asks[:1], *asks[-1:]) if len(text) <= POINTER)
-    terms = strong_terms("\n".join(told))
-    return {term for term in terms if len(term) >= LEAST_NAME}
+    short = [text for text in (*asks[:1], *asks[-1:]) if len(text) <= POINTER]
+    pointed, named = ({*strong_terms("\n".join(texts))} for texts in (short, asks))
+    return {term for term in pointed if len(term) >= LEAST_NAME}, named
 
 
 def _run_key(event: Event) -> str:
@@ -400,12 +410,15 @@ def _run_key(event: Event) -> str:
     return event.command or f"{event.name}\t{shown}\t{event.text}"
 
 
-def _times(runs: Sequence[Event]) -> str:
-    """Return how often a call was made; failures that say the same may differ in arguments."""
+def _times(runs: Sequence[Event], last: str) -> str:
+    """Return how often a call was made, and what came of it before if that is not the `last`."""
     if len(runs) == 1:
         return ""
-    is_same = len({event.arguments for event in runs}) == 1
-    return f" ({len(runs)}×)" if is_same else f" ({len(runs)}×, the last shown)"
+    if len({event.arguments for event in runs}) > 1:
+        return f" ({len(runs)}×, the last shown)"
+    earlier = [outcome(event.text)[-1] for event in runs[:-1]]
+    before = [_start(each, BEFORE) for each in earlier if each != last][-1:]
+    return f" ({len(runs)}×{''.join(f', before: {each}' for each in before)})"
 
 
 def _attached(place: int, event: Event) -> Item:

@@ -10,7 +10,7 @@ from polycontext.linearity import constraint_sentences
 from polycontext.window import EstimatingCounter, Role, TokenCounter, Turn
 from polycontext.window.filler import is_opening
 
-from ..terms import is_strong, relevance
+from ..terms import relevance
 from .call_items import call_line
 from .events import Event, Happening
 from .items import MARK, Item, Section
@@ -18,7 +18,7 @@ from .note import items_of, rule_items
 from .output import telling_lines
 from .pieces import MOST_DEMANDS, both_ends, one_line
 from .reading import read_events
-from .record_lines import record_text
+from .record_lines import record_text, worth_by_kind
 from .records import parse_records, read_json
 from .room import Room
 from .thinning import Piece, printed, thin
@@ -213,7 +213,7 @@ def _shortened(event: Event) -> Event:
         return event._replace(text=thin("\n".join(lines), MOST_OUTPUT))
     if len(event.text) <= MOST_RECORDS:
         return event
-    told = record_text(value, is_strong, lambda text: len(text) <= MOST_OUTPUT)
+    told = record_text(value, worth_by_kind, lambda text: len(text) <= MOST_OUTPUT)
     return event._replace(text=told)
 
 

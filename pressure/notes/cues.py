@@ -31,7 +31,7 @@ task."""
 
 _PAIR_DONE = re.compile(rf"\b(?:status|state|phase|progress)\"? {_FINISHED}(?!\w)", re.IGNORECASE)
 _MARKED = re.compile(
-    r"(?:[-*+•]|\d{1,3}[.)])?\s*(?:\[ ?\]|\[[~>/.]\]|[☐⬜◻▢□⏳🔲🔜➡→▶🚧🔄⌛🕐])\s*\S"
+    r"(?:[-*+•]|\d{1,3}[.)])?\s*(?:\[ ?\]|\[[~>/.]\]|[☐⬜◻▢□⏳🔲🔜➡▶🚧🔄⌛🕐])\s*\S"
     rf"|{_LISTED}\s?(?:.{{0,120}}[(（\[【|:：–—-]\s*{_OPEN}\s*[)）\]】|]?\s*$"
     rf"|[(（\[【]{_OPEN}[)）\]】]\s*\S)",
     re.IGNORECASE,

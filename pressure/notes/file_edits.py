@@ -44,10 +44,16 @@ def edit_items(
 
 
 def _history(events: Sequence[Event], standing: Sequence[Event]) -> FileHistory:
-    files = FileHistory()
+    files, scripts = FileHistory(), dict[str, Event]()
     for place, event in (*enumerate(events), *((-1, event) for event in standing)):
         if event.happening == Happening.EDIT:
             files.add(place, event)
+            if event.change == Change.WRITE and (edit := _edit_of_script(event)):
+                scripts[event.path.rpartition("/")[2]] = edit
+        elif event.command and not event.failed and scripts:
+            for name in [name for name in scripts if _runs(event.command, name)]:
+                made = scripts.pop(name)
+                files.add(place, made._replace(turn=event.turn, id=event.id))
         elif "diff --git " in event.text and _DIFF_CALL.search(event.command):
             files.compare(place, event)
     return files
@@ -116,8 +122,7 @@ def _items(files: FileHistory, events: Sequence[Event], total: int) -> Iterator[
         last = max((step.event for step in steps), default=-1)
         variants = [*_variants(path, steps)] if last >= 0 else []
         if variants:
-            is_patch = _WRITES.search(steps[-1].edit.text[:_LONGEST_TEXT]) is not None
-            yield item(last, EDITED + RECENT * is_patch, *variants)
+            yield item(last, EDITED, *variants)
     for path, steps in files.failed.items():
         told = [step for step in steps if step.event >= 0]
         if told and not any(step.event < 0 for step in steps):
@@ -187,11 +192,8 @@ class _Shown(NamedTuple):
         if self.edit.change == Change.SUBSTITUTE:
             expression = self.edit.text
             return f"sed {expression}" if len(expression) <= _LONGEST_LINE else "sed"
-        if self.edit.change == Change.WRITE:
-            if told := _written_by(self.edit.text):
-                return f"it writes {told[0]}\n{_listed([], told[1:], limit)}"
-            if len(self.new) > limit:
-                return _outlined(self.edit.text, self.new, limit)
+        if self.edit.change == Change.WRITE and len(self.new) > limit:
+            return _outlined(self.edit.text, self.new, limit)
         return _listed(self.old, self.new, limit)
 
 
@@ -241,16 +243,23 @@ def _listed(old: Sequence[str], new: Sequence[str], limit: int) -> str:
     return "\n".join((*kept, *([left_out(omitted, "line")] if omitted else [])))
 
 
-def _written_by(script: str) -> list[str]:
-    """Return the file that a script edits, and the lines that say how, [] if it edits none."""
-    target = _WRITES.search(script[:_LONGEST_TEXT])
+def _edit_of_script(written: Event) -> Event | None:
+    """Return the edit that a script makes when it runs: the lines that it writes into a file."""
+    script = written.text[:_LONGEST_TEXT]
+    target = _WRITES.search(script)
     told, inside = list[str](), False
     for line in script.split("\n") if target else ():
         quotes = line.count('"' * 3) + line.count("'" * 3)
         if line.strip() and (inside or _WRITTEN.search(line)):
             told.append(line)
         inside = inside != (quotes % 2 == 1)
-    return [target[1], *told] if target and told else []
+    if target is None or not told:
+        return None
+    return written._replace(path=target[1], change=Change.INSERT, text="\n".join(told))
+
+
+def _runs(command: str, name: str) -> bool:
+    return re.search(rf"(?:^|[\s/]){re.escape(name)}(?:\s|$)", command) is not None
 
 
 def _outlined(text: str, lines: Sequence[str], limit: int) -> str:

@@ -53,6 +53,9 @@ _HOSTED = re.compile(
 )
 _OF_FILES = re.compile(r"(?i)\A\Z|grep|glob|ls\Z|lint|todo|task|agent")
 """The names of tools whose results are about files, and of harnesses that name none."""
+_UNWRITTEN = re.compile(
+    r"(?i)no such file|denied|read-only|cannot|can't|is a directory|no space|not found|error|fatal"
+)
 _OF_TEXT = (Change.INSERT, Change.REPLACE, Change.WRITE)
 _LAST_BLOCK, _LAST_LINE = 20_000, 400
 _COMPLAINS = re.compile(
@@ -216,7 +219,15 @@ class _Reader:
             path = event.path or (self.opened if event.change in _OF_TEXT else "")
             if event.change == Change.COMMIT and (commit := _COMMIT.search(text)):
                 path = commit[1]
-            self.events[edit] = event._replace(failed=failed, path=path)
+            # Where a script does more than edit, something else may be what failed.
+            is_blamed = call.effect == Effect.EDIT or _says_unwritten(text, path)
+            self.events[edit] = event._replace(failed=failed and is_blamed, path=path)
+
+
+def _says_unwritten(text: str, path: str) -> bool:
+    """Return whether an output says that a file could not be written."""
+    name = path.rpartition("/")[2]
+    return any(name in line for line in text.splitlines() if _UNWRITTEN.search(line))
 
 
 def read_events(turns: Sequence[Turn], first: int, *, notices: bool = True) -> list[Event]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..terms import is_strong, terms_of
+from ..terms import STRONG, Kind, is_strong, kind_of, terms_of
 from .items import MARK, Item, Section, left_out, ranged
 from .pieces import most
 from .records import Record, inline, outer_records, plain
@@ -26,15 +26,14 @@ _AMOUNT = re.compile(
     r"(?:.*_)?(?:prices?|amount|total|cost|balance|fee|sum)(?:_.*)?",
     re.IGNORECASE,
 )
-_PERSONAL = re.compile(r"(?:.*_)?(?:e?mail|dob|birth.*|zip|phone.*|address.*)", re.IGNORECASE)
 _ONCE_EACH = 2
 _MORE, _STATED, _SHORT_WORTH, _LISTS, _FEW_CHARS = 0.2, 1.5, 0.1, 3.0, 12
 _GAIN, _MOST_WORTH, _FIRST = 4.0, 5.0, 4.0
 _SAID, _LEAST_SAID, _SEVERAL = 0.02, 2, 3
 """How much is left of the worth of what the call says, or what all of several records have."""
 
-_SUM, _OF_PERSON = 0.6, 0.3
-"""The worth of an amount, and how much is left of that of somebody's address or birthday."""
+_SUM, _SYMBOL = 0.6, 0.3
+"""The worth of an amount, and of a term that is joined by underscores, beside that of an id."""
 
 _FIGURE, _TELLING = 0.2, 0.15
 """The worth of a figure, and from which a pair is told alone."""
@@ -43,7 +42,7 @@ Worth = Callable[[str], float]
 """Returns what it is worth to tell a term: rare and named ones are worth most."""
 
 
-PAIRS = (MOST_RECORDS, 10, 6, 4, 2)
+PAIRS = (MOST_RECORDS, 10, 6, 3, 1)
 """How many pairs of a record its variants have; all but the longest have only short ones."""
 
 
@@ -72,6 +71,16 @@ def record_items(
         gain = _GAIN * min(line.worth, _MOST_WORTH) + (_FIRST if not place else 0.0)
         parent = line.record.parent
         yield Item(Section.KNOWN, event, score + gain, variants, "", opening, count, parent)
+
+
+def worth_by_kind(term: str) -> float:
+    """Return what it is worth to tell a term by itself: 1 for an id, 0 for a word.
+
+    >>> worth_by_kind("HX9021"), worth_by_kind("one_way"), worth_by_kind("boat")
+    (1.0, 0.3, 0.0)
+    """
+    kind = kind_of(term)
+    return _SYMBOL if kind is Kind.SYMBOL else float(kind in STRONG)
 
 
 def record_text(value: Any, worth: Worth, fits: Callable[[str], bool] = lambda _: True) -> str:
@@ -151,7 +160,6 @@ def _worth_of(key: str, value: Any, worth: Worth) -> float:
     figure = _FIGURE * any(map(str.isdigit, text))
     if figure and _AMOUNT.fullmatch(key):
         figure = _SUM
-    told *= _OF_PERSON if _PERSONAL.fullmatch(key) else 1.0
     return max(told, figure) + short + _STATED * (_STATE.fullmatch(key) is not None)
 
 

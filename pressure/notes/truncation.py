@@ -6,10 +6,10 @@ from itertools import accumulate, takewhile
 
 from polycontext.window import TokenCounter
 
-from ..terms import is_strong, relevance, terms_of
+from ..terms import relevance, terms_of
 from .items import MARK
 from .pieces import clip, excerpt, most
-from .record_lines import record_text
+from .record_lines import record_text, worth_by_kind
 from .records import parse_records
 from .thinning import Piece, order_of, pieces_of, printed
 
@@ -71,7 +71,7 @@ def _chosen(text: str, room: int, counter: TokenCounter, wanted: str) -> str:
         asked_for = {*terms_of(wanted)}
 
         def worth(term: str) -> float:
-            return _WANTED if term in asked_for else float(is_strong(term))
+            return _WANTED if term in asked_for else worth_by_kind(term)
 
         told = record_text(
             value, worth, lambda told: counter.count(f"{lead}\n{told}".strip()) <= room

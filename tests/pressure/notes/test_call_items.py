@@ -60,14 +60,13 @@ def test_the_outcome_of_a_call_is_told(
 
 
 def test_a_repeated_command_is_told_once_with_its_count() -> None:
-    """Its last outcome stands."""
+    """Its last outcome stands, with the one before it."""
     text = noted(
         *ran("make", "oak"), *ran("make", "elm"), *ran("make -k", "fir"), *ran("make", "ash")
     )
-    assert "`make` (3×) -> ash" in text
+    assert "`make` (3×, before: elm) -> ash" in text
     assert "`make -k` -> fir" in text
     assert "oak" not in text
-    assert "elm" not in text
 
 
 def test_a_call_that_failed_says_so() -> None:
@@ -102,13 +101,32 @@ def test_what_a_command_says_again_in_the_view_is_told_there_alone() -> None:
     assert not any("make check" in text for item in items for text in item.variants)
 
 
+def test_an_outcome_that_another_followed_is_told_beside_it() -> None:
+    """Before and after a repair, the same command tells two things."""
+    first, then = ran("make check", "exit code 2"), ran("make check", "12 passed")
+    assert "`make check` (2×, before: exit 2; exit code 2) -> 12 passed" in noted(*first, BETWEEN, *then)
+    assert "`make check` (2×) -> 12 passed" in noted(*then, BETWEEN, *then)
+
+
+def test_of_a_failed_call_what_the_error_speaks_of_is_told_first() -> None:
+    """It is what has to change."""
+    given = {"payment": "by card, half of it today", "owner": "HX9", "berth": "B"}
+    most = len(given["payment"]) + 1
+    event = Event(
+        Happening.CALL, 0, "", "Error: payment is short", "pay", "", json.dumps(given), failed=True
+    )
+    assert "payment=" in call_line(event, most)
+    assert "payment=" not in call_line(event._replace(text="Error: too late"), most)
+
+
 def test_a_file_that_a_long_request_names_is_no_task() -> None:
     """A short request that points to it leaves the task to it, and only a task file is one."""
     text = "\n".join(f"{number}. Sweep the deck number {number} at dawn." for number in range(9))
     for path, asked, section in (
         ("harbour.txt", "Do what harbour.txt says.", "Known"),
         ("harbour.txt", "Look at harbour.txt. " + "The pier is long and grey. " * 20, ""),
-        ("tasks.md", "Go on.", "Task"),
+        ("tasks.md", "Do tasks.md. " + "The pier is long and grey. " * 20, "Task"),
+        ("tasks.md", "Go on.", ""),
     ):
         turns = [user(asked), *done("read_file", {"path": path}, text), *BUSY_TALK]
         note = summarise(turns, 5_000)

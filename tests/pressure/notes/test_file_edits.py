@@ -48,23 +48,35 @@ def test_an_undone_edit_does_not_stand(undo: list[Turn]) -> None:
     assert not any("red" in text for text in told(RED, undo))
 
 
-def test_a_script_that_edits_a_file_is_told_by_what_it_writes_there() -> None:
-    """Without the lines that only open files and count; what a script prints is no edit."""
+def test_what_a_script_writes_into_a_file_is_an_edit_of_that_once_it_runs() -> None:
+    """Also where the script is removed afterwards; what only reads, or never ran, is no edit."""
     script = (
         'import sys\n\npaint = """def wall():\n    return "red"\n"""\n'
         "with open('wall.py') as f:\n    lines = f.readlines()\n"
         "lines.insert(3, paint)\nwith open('wall.py', 'w') as f:\n    f.writelines(lines)\n"
     )
-    (text,) = told(called("write", path="fix.py", content=script))
+    written, run = called("write", path="fix.py", content=script), ran("python3 fix.py")
+    (text,) = [text for text in told([*written, *run, *ran("rm fix.py")]) if "wall.py" in text]
     assert text.splitlines() == [
-        "wrote fix.py: it writes wall.py",
+        "edited wall.py:",
         '+ paint = """def wall():',
         '+     return "red"',
         '+ """',
         "+ lines.insert(3, paint)",
     ]
-    only_reads = script.replace("'wall.py', 'w'", "'wall.py'")
-    assert "it writes" not in told(called("write", path="fix.py", content=only_reads))[0]
+    assert not any("edited wall.py" in text for text in told(written))
+    only_reads = called("write", path="fix.py", content=script.replace("'wall.py', 'w'", "'x'"))
+    assert not any("edited wall.py" in text for text in told([*only_reads, *run]))
+
+
+def test_a_file_stands_that_was_written_before_the_next_command_failed() -> None:
+    """Unless what failed names the file."""
+    script = "cat > wall.py <<'E'\nred\nE\nmake house"
+    assert told(ran(script, "make: *** no rule\n<returncode>2</returncode>")) == [
+        "wrote wall.py:\n+ red"
+    ]
+    denied = ran(script, "bash: wall.py: Permission denied\n<returncode>1</returncode>")
+    assert told(denied) == ["failed to edit wall.py:\n+ red"]
 
 
 def test_a_file_has_no_quotes_in_its_name() -> None:

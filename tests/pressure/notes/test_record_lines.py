@@ -24,7 +24,7 @@ FOUND = called("search", '{"city": "Ulm"}', json.dumps(ROOMS))
 
 def test_a_record_stands_whole_under_its_identifier() -> None:
     """No pair is printed apart from the record that it is of, and what is left out is counted."""
-    text = summarise([user("Find a room."), *FOUND], 110)
+    text = summarise([user("Find a room."), *FOUND], 90)
     records = [line for line in text.replace("-> ", "\n").splitlines() if "R-" in line]
     assert records
     for record in records:
@@ -178,15 +178,15 @@ def test_shorter_variants_keep_the_pairs_that_are_worth_most() -> None:
 def test_a_short_variant_has_a_pair_that_tells_something() -> None:
     """A figure does, or what is named; a word alone does not."""
     (figures,) = record_items(
-        0, {"id": "W1", "unit": "box", "by": "the mate", "open": 64}, lambda term: 0.0, "", 0.0
+        0, {"id": "W1", "unit": "box", "open": 64, "held": 30}, lambda term: 0.0, "", 0.0
     )
-    assert figures.variants[-1] == f"W1: unit box, open 64, {MARK}"
+    assert figures.variants[-1] == f"W1: open 64, {MARK}"
     (words,) = record_items(0, {"id": "W1", "unit": "box", "by": "Mia"}, lambda term: 0.0, "", 0.0)
     assert words.variants == ("W1: unit box, by Mia",)
 
 
 def test_what_the_call_says_or_all_records_have_goes_last() -> None:
-    """It tells none of them from another; amounts go before a day of birth."""
+    """It tells none of them from another."""
     berths = [
         {"id": f"B{row}", "day": "2031-07-04", "state": "free", "dob": "1990-01-02", "price": row}
         for row in (17, 28, 39)
