@@ -69,6 +69,10 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
     **{
         f"session.{name}": (AttributeError, rf"no attribute '{name}'\. Use {cure}", looked_up(name))
         for name, cure in {
+            "export": r"session\.history\.export\(\)",
+            "add_user_message": r"session\.add_user_turn\(text\)",
+            "model": r"session\.usage\.model",
+            "summarize": r"session\.compress\(\)",
             "fork": r"session\.history\.fork\(new_id\)",
             "rewind": r"session\.history\.rewind\(revision\)",
             "save": r"ContextSession\.open\(path, session_id\), which stores every write",
