@@ -98,6 +98,7 @@ _ELSEWHERE = {
     "add_tool_result": "session.add_tool_turn(text, tool_call_id=id)",
     "add_user_message": "session.add_user_turn(text)",
     "append": "session.add_message(message)",
+    "chat": "your client with session.messages(), or an Agent of polycontext.agents",
     "compact": "session.compress()",
     "count_tokens": "session.usage",
     "delete": "ContextSession.history.delete(path, session_id)",

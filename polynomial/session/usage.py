@@ -9,7 +9,7 @@ neither reports nor room.
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 from attrs import evolve, frozen
 
@@ -221,6 +221,12 @@ class Usage(SessionPart):
     def tools(self) -> Sequence[Mapping[str, Any]]:
         """Return the tool definitions that are sent with every request."""
         return self._session._room.tools
+
+    @tools.setter
+    def tools(self, _: object) -> Never:
+        raise AttributeError(
+            "tools cannot be set. Use ContextSession.open(store, id, tools=tools)."
+        )
 
     @property
     def spent(self) -> Spent:

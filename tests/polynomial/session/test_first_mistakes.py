@@ -71,6 +71,7 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
         for name, cure in {
             "export": r"session\.history\.export\(\)",
             "add_user_message": r"session\.add_user_turn\(text\)",
+            "chat": "your client with session",
             "model": r"session\.usage\.model",
             "summarize": r"session\.compress\(\)",
             "fork": r"session\.history\.fork\(new_id\)",
@@ -87,6 +88,11 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
         TypeError,
         r"Use session\.log\(\)",
         lambda session: len(session.log),  # type: ignore[arg-type]
+    ),
+    "other tools in the middle": (
+        AttributeError,
+        r"tools cannot be set\. Use ContextSession\.open\(store, id, tools=tools\)",
+        lambda session: setattr(session.usage, "tools", []),
     ),
     "a misspelt option": (
         TypeError,
