@@ -9,11 +9,11 @@ When one of these errors is raised, nothing has changed.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from math import inf
 from types import UnionType
-from typing import Any, TypeGuard, cast
+from typing import Any, Never, TypeGuard, cast
 
 from attrs import Attribute, define, field
 
@@ -56,6 +56,17 @@ def advised(problem: str, advice: str) -> str:
     'messages: too few. Use 1, 2, ...'
     """
     return f"{problem.removesuffix('.')}. {advice.removesuffix('.')}."
+
+
+def lookup_error(places: Mapping[str, str]) -> Callable[[object, str], Never]:
+    """Return a `__getattr__` whose error says where the names in `places` are found."""
+
+    def __getattr__(self: object, name: str) -> Never:  # noqa: N807 - becomes one
+        advice = f". Use {places[name]}." if name in places else ""
+        problem = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
+        raise AttributeError(problem, name=name, obj=self)
+
+    return __getattr__
 
 
 @define(slots=False, eq=False)

@@ -25,7 +25,7 @@ from typing import (
     overload,
 )
 
-from polycontext.base import require, unexpected
+from polycontext.base import lookup_error, require, unexpected
 from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
@@ -1198,11 +1198,7 @@ class ContextSession:
     aclose = twin(close)
 
     if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Never:
-            advice = f". Use {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
-            problem = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
-            raise AttributeError(problem, name=name, obj=self)
+        __getattr__ = lookup_error(_ELSEWHERE)
 
     def __enter__(self) -> Self:
         return self

@@ -82,6 +82,17 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
         }.items()
     },
     "history()": (TypeError, r"Use session\.log\(\), or session\.history\.events", call("history")),
+    "history[0]": (TypeError, r"Use session\.log\(\)", lambda session: session.history[0]),
+    "the turns of the history": (
+        AttributeError,
+        r"no attribute 'turns'\. Use session\.log\(\)",
+        lambda session: getattr(session.history, "turns"),  # noqa: B009
+    ),
+    "the tokens of the usage": (
+        AttributeError,
+        r"no attribute 'tokens'\. Use session\.window\.total_tokens",
+        lambda session: getattr(session.usage, "tokens"),  # noqa: B009
+    ),
     "log[0]": (TypeError, r"Use session\.log\(\)\[", lambda session: session.log[0]),  # type: ignore[index]
     "turns of the log": (TypeError, r"Use session\.log\(\)", lambda session: [*session.log]),  # type: ignore[misc]
     "the number of the log": (
