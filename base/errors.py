@@ -130,16 +130,18 @@ def is_number(value: object, least: float = -inf, most: float = inf) -> TypeGuar
 
 
 def unexpected(called: str, name: str, legal: Iterable[str]) -> TypeError:
-    """Return the error for a keyword that `called` does not declare; it names a similar one.
+    """Return the error for a keyword that `called` does not declare: it names a similar one or all.
 
     >>> print(unexpected("open()", "max_token", ["max_tokens", "model"]))
     open() got an unexpected keyword argument 'max_token'. Did you mean 'max_tokens'?
     """
     from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
 
-    near = get_close_matches(name, list(legal), 1)
+    known = list(legal)
+    near = get_close_matches(name, known, 1)
     problem = f"{called} got an unexpected keyword argument {name!r}"
-    return TypeError(f"{problem}. Did you mean {near[0]!r}?" if near else problem)
+    use = f"Did you mean {near[0]!r}?" if near else f"Use {', '.join(known)}."
+    return TypeError(f"{problem}. {use}" if known else problem)
 
 
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:

@@ -110,6 +110,11 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
         r"unexpected keyword argument 'max_token'\. Did you mean 'max_tokens'\?",
         with_(max_token=5),
     ),
+    "an option of another library": (
+        TypeError,
+        r"unexpected keyword argument 'context_window'\. Use .*max_tokens,.*summariser",
+        with_(context_window=8000),
+    ),
     "a misspelt option of a write": (
         TypeError,
         r"unexpected keyword argument 'overside'\. Did you mean 'oversize'\?",
