@@ -24,7 +24,17 @@ _ADDRESS = re.compile(
 
 
 class PolycontextError(Exception):
-    """The base class of every error that polycontext raises."""
+    """The base class of every error that polycontext raises.
+
+    Tracebacks name the module that has them all.
+    """
+
+    __module__ = "polycontext.errors"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__.startswith("polycontext.") and not cls.__name__.startswith("_"):
+            cls.__module__ = "polycontext.errors"
 
 
 class CallerError(PolycontextError):
