@@ -123,6 +123,7 @@ def imported(package: str) -> dict[str, str]:
         for name, kind in public.items()
         if isinstance(kind, type)
         and kind.__module__.startswith("polycontext.")
+        and kind.__module__ != "polycontext.errors"  # what errors say, not where they are
         and name in import_module(door_of(kind.__module__, doors)).__all__
     }
     # A name that no nearer package exports is documented here.

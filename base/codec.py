@@ -172,7 +172,7 @@ def json_object(
     {'a': 1}
     >>> json_object("[]")
     Traceback (most recent call last):
-    polycontext.base.errors.InvalidDataError: $: list is not an object. Use the text of a \
+    polycontext.errors.InvalidDataError: $: list is not an object. Use the text of a \
 JSON object.
     """
     try:
@@ -196,7 +196,7 @@ def json_value(raw: object, path: str = "$") -> Any:
     {'a': 36893488147419103232}
     >>> json_value('{"a": 1, "a": 2}')
     Traceback (most recent call last):
-    polycontext.base.errors.InvalidDataError: $: not JSON: the key 'a' occurs twice. Use JSON text \
+    polycontext.errors.InvalidDataError: $: not JSON: the key 'a' occurs twice. Use JSON text \
 in UTF-8.
     """
     if not isinstance(raw, (str, bytes, bytearray, memoryview)):

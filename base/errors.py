@@ -9,11 +9,11 @@ When one of these errors is raised, nothing has changed.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from math import inf
 from types import UnionType
-from typing import Any, TypeGuard, cast
+from typing import Any, Never, TypeGuard, cast
 
 from attrs import Attribute, define, field
 
@@ -24,7 +24,17 @@ _ADDRESS = re.compile(
 
 
 class PolycontextError(Exception):
-    """The base class of every error that polycontext raises."""
+    """The base class of every error that polycontext raises.
+
+    Tracebacks name the module that has them all.
+    """
+
+    __module__ = "polycontext.errors"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__.startswith("polycontext.") and not cls.__name__.startswith("_"):
+            cls.__module__ = "polycontext.errors"
 
 
 class CallerError(PolycontextError):
@@ -56,6 +66,17 @@ def advised(problem: str, advice: str) -> str:
     'messages: too few. Use 1, 2, ...'
     """
     return f"{problem.removesuffix('.')}. {advice.removesuffix('.')}."
+
+
+def lookup_error(places: Mapping[str, str]) -> Callable[[object, str], Never]:
+    """Return a `__getattr__` whose error says where the names in `places` are found."""
+
+    def __getattr__(self: object, name: str) -> Never:  # noqa: N807 - becomes one
+        advice = f". Use {places[name]}." if name in places else ""
+        problem = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
+        raise AttributeError(problem, name=name, obj=self)
+
+    return __getattr__
 
 
 @define(slots=False, eq=False)
@@ -119,16 +140,18 @@ def is_number(value: object, least: float = -inf, most: float = inf) -> TypeGuar
 
 
 def unexpected(called: str, name: str, legal: Iterable[str]) -> TypeError:
-    """Return the error for a keyword that `called` does not declare; it names a similar one.
+    """Return the error for a keyword that `called` does not declare: it names a similar one or all.
 
     >>> print(unexpected("open()", "max_token", ["max_tokens", "model"]))
     open() got an unexpected keyword argument 'max_token'. Did you mean 'max_tokens'?
     """
     from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
 
-    near = get_close_matches(name, list(legal), 1)
+    known = list(legal)
+    near = get_close_matches(name, known, 1)
     problem = f"{called} got an unexpected keyword argument {name!r}"
-    return TypeError(f"{problem}. Did you mean {near[0]!r}?" if near else problem)
+    use = f"Did you mean {near[0]!r}?" if near else f"Use {', '.join(known)}."
+    return TypeError(f"{problem}. {use}" if known else problem)
 
 
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:

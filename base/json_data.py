@@ -186,7 +186,7 @@ def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
     {'a': (1, {'b': 'c'})}
     >>> freeze({"a": [1, {"b": {2}}]}, "metadata")
     Traceback (most recent call last):
-    polycontext.base.errors.InvalidDataError: metadata.a[1].b: set is not JSON data. Use str, \
+    polycontext.errors.InvalidDataError: metadata.a[1].b: set is not JSON data. Use str, \
 finite number, bool, None, list, mapping.
     """
     try:
@@ -254,7 +254,7 @@ def check_text(text: object, path: str = "", fault: Fault = InvalidDataError) ->
 
     >>> check_text("text " + chr(0xDC80), "content")
     Traceback (most recent call last):
-    polycontext.base.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5. \
+    polycontext.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5. \
 Use text that encodes as UTF-8.
     """
     if type(text) is str and text.isascii():

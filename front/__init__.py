@@ -13,7 +13,17 @@ import lazy_loader
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
+_ELSEWHERE = {
+    "Agent": "polycontext.agents",
+    "FixedThreshold": "polycontext.pressure",
+    "wrap": "polycontext.adapters.openai, or .anthropic",
+}
+"""What people import from here, and where it is."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ELSEWHERE:
+        raise ImportError(f"{name} is not in polycontext. Import it from {_ELSEWHERE[name]}.")
     if name == "__version__":
         from importlib.metadata import version  # noqa: PLC0415 - slow to import
 

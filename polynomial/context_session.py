@@ -25,7 +25,7 @@ from typing import (
     overload,
 )
 
-from polycontext.base import require, unexpected
+from polycontext.base import lookup_error, require, unexpected
 from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
@@ -94,16 +94,28 @@ _NO_LISTENERS = (type, FunctionType, BuiltinFunctionType, MethodType)
 
 _ELSEWHERE = {
     "add_message_turn": "session.add_message(message)",
+    "add_assistant_message": "session.add_assistant_turn(text)",
+    "add_tool_result": "session.add_tool_turn(text, tool_call_id=id)",
+    "add_user_message": "session.add_user_turn(text)",
     "append": "session.add_message(message)",
+    "chat": "your client with session.messages(), or an Agent of polycontext.agents",
     "compact": "session.compress()",
     "count_tokens": "session.usage",
+    "delete": "ContextSession.history.delete(path, session_id)",
+    "export": "session.history.export()",
     "fork": "session.history.fork(new_id)",
     "forget": "session.history.forget(resource_id)",
+    "get_messages": "session.messages()",
     "load": "ContextSession.open(path, session_id)",
+    "max_tokens": "session.window.max_tokens",
+    "model": "session.usage.model",
     "recall_turn": "session.recall([resource_id])",
+    "reset": "session.clear()",
     "rewind": "session.history.rewind(revision)",
     "save": "ContextSession.open(path, session_id), which stores every write",
     "search": "session.history.search(words)",
+    "summarise": "session.compress()",
+    "summarize": "session.compress()",
     "summary": "session.window.turns, in which a summary is a turn",
     "tokens": "session.window.total_tokens",
     "turns": "session.log(), or window.turns for what the model sees",
@@ -1186,11 +1198,7 @@ class ContextSession:
     aclose = twin(close)
 
     if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Never:
-            advice = f". Use {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
-            problem = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
-            raise AttributeError(problem, name=name, obj=self)
+        __getattr__ = lookup_error(_ELSEWHERE)
 
     def __enter__(self) -> Self:
         return self

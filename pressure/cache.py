@@ -57,7 +57,7 @@ class CachePlan:
 
     >>> CachePlan(ttl="1h", head_ttl="5m")
     Traceback (most recent call last):
-    polycontext.base.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that: \
+    polycontext.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that: \
 longer times stand before shorter ones.
     """
 

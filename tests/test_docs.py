@@ -169,6 +169,13 @@ def test_the_readme_has_exactly_two_commands() -> None:
     assert "pytest --numprocesses auto" in blocks[1][1]
 
 
+def test_the_readme_is_short() -> None:
+    """It has at most 130 lines, and compares before it explains."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 130
+    assert len([line for line in lines[5:12] if line.startswith("|")]) == 7
+
+
 def test_ci_runs_the_commands_of_the_readme() -> None:
     """CI takes both commands out of the README itself, so they cannot drift apart."""
     script = ROOT / ".ci" / "readme_command.py"

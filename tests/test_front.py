@@ -64,6 +64,14 @@ def test_every_name_of_the_front_door_is_there() -> None:
     assert TiktokenCounter.__module__.startswith("polycontext.")
 
 
+def test_what_is_elsewhere_is_named() -> None:
+    """Importing it from here says where it is."""
+    told = run("-c", "from polycontext import Agent").stderr
+    assert told.endswith("Agent is not in polycontext. Import it from polycontext.agents.\n")
+    for name, place in vars(polycontext)["_ELSEWHERE"].items():
+        assert hasattr(import_module(place.partition(",")[0]), name)
+
+
 MODULE = "python -m polycontext"
 
 

@@ -173,7 +173,7 @@ def find_model(name: "str | ModelProfile") -> ModelProfile:
     (200000, 400000)
     >>> find_model("claude-sonet-4-5")
     Traceback (most recent call last):
-    polycontext.base.errors.UnknownNameError: unknown model 'claude-sonet-4-5'. Did you mean \
+    polycontext.errors.UnknownNameError: unknown model 'claude-sonet-4-5'. Did you mean \
 'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'? For any other model, pass its \
 context window as max_tokens=; `polycontext models` lists the known names.
     """

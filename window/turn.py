@@ -183,7 +183,7 @@ class Turn:
     <Role.USER: 'user'>
     >>> Turn(role="poet", content="hello")
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidTurnError: turn field 'role': unknown role 'poet'. Use \
+    polycontext.errors.InvalidTurnError: turn field 'role': unknown role 'poet'. Use \
 system, user, assistant, tool.
     """
 

@@ -5,6 +5,7 @@ beside it.
 """
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -84,14 +85,18 @@ class Bridges:
         self._held: dict[str, dict[str, Bridge[Message]]] = {}
 
     def of(self, provider: str, asked: object) -> Bridge[Message]:
-        """Return the bridge for a request to the model `asked`; unknown models share one."""
+        """Return the bridge for a request to the model `asked`.
+
+        Unknown models share one; each warns once.
+        """
         if not self._is_open or not isinstance(asked, str):
             return self._own[provider]
         if asked not in self._held:
             try:
                 made = self._of(asked)
-            except UnknownNameError:
+            except UnknownNameError as error:
                 made = self._own
+                warnings.warn(f"{error} Until then its window is 8,000 tokens.", stacklevel=2)
             self._held.setdefault(asked, made)  # another thread may have been first
         return self._held[asked][provider]
 

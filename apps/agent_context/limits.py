@@ -138,7 +138,7 @@ class ContextSizeChecker:
 
     >>> ContextSizeChecker(ContextLimits(max_total_size=10)).check(AgentContext())
     Traceback (most recent call last):
-    polycontext.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size \
+    polycontext.errors.ContextSizeError: size limit exceeded: max_total_size \
 at $: 151 bytes. Use at most 10 bytes.
     """
 

@@ -86,7 +86,7 @@ class Fact(Record):
 
     >>> Fact(id="f1", content="five commits", source="gitlab", confidence=1.2)
     Traceback (most recent call last):
-    polycontext.base.errors.InvalidDataError: confidence: 1.2 is out of range. Use 0..1.
+    polycontext.errors.InvalidDataError: confidence: 1.2 is out of range. Use 0..1.
     """
 
     id: str = ""

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import aclosing
 from functools import partial
 from time import monotonic
-from typing import Any, cast
+from typing import Any, Never, cast
 
 from attrs import define, field, frozen
 
@@ -171,12 +171,15 @@ class Agent:
     asend = twin(send)
 
     @procedure
-    def run(self) -> Steps[str]:
+    def run(self, *message: Never) -> Steps[str]:
         """Take the steps that are left, and return the reply.
 
         Raises:
             Any exception of `send`.
+            TypeError: a message is given, which `send` takes.
         """
+        if message:
+            raise TypeError("run takes no message. Use agent.send(text).")
         yield from self._prepare()
         yield call(self, "step")
         return self._reply

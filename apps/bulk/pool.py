@@ -81,7 +81,10 @@ class Pool:
             part = _tried(work, row) or _tried(work, row)
             if part is None:
                 part = Done(row)
-                what = "the worker died while it shortened this row, each time it was tried"
+                what = (
+                    "the worker died while it shortened this row, each time it was tried; in a "
+                    'script, call it below `if __name__ == "__main__":`'
+                )
                 part.reject(row.start, what, None)
             whole.data += part.data
             whole.rejected += part.rejected

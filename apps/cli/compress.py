@@ -1,5 +1,6 @@
 """`polycontext compress`: every conversation of a data set shortened to a budget."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
@@ -110,11 +111,21 @@ def compress(
         write_json(figures.as_json(), indent=2)
     else:
         write(_as_text(figures))
-        tell(f"wrote {output} in {monotonic() - started:.0f} s")
+        if not report.was_complete:
+            tell(f"wrote {output} in {monotonic() - started:.0f} s")
     if figures.rejected:
         were = "row was" if figures.rejected == 1 else "rows were"
-        tell(f"{figures.rejected:,} {were} rejected: {output}.rejected.jsonl", "yellow")
+        beside = Path(f"{output}.rejected.jsonl")
+        tell(f"{figures.rejected:,} {were} rejected: {beside}{_first_reason(beside)}", "yellow")
     return FAULT if figures.rejected else 0
+
+
+def _first_reason(beside: Path) -> str:
+    if not beside.exists():
+        return ""
+    with beside.open(encoding="utf-8") as lines:
+        first = json.loads(next(lines))
+    return f"; row {first['number']}: {first['reason']}"
 
 
 def _names(columns: str | None) -> Sequence[str]:

@@ -13,14 +13,14 @@ from polycontext.pressure import CompressionResult
 from polycontext.window import Turn
 
 from .command import command
-from .output import one_line, write
+from .output import one_line, paper_width, write
 
 RECORDING = Path(__file__).with_name("demo.json")
 MAX_TOKENS = 1200
 
-_SIDE = 38
 _GAP = "   "
-_WIDTH = 2 * _SIDE + len(_GAP)
+_WIDTH = 79
+_QUOTED = 38
 _NEXT = """\
 polycontext project FILE --max-tokens 4000   shorten a conversation of yours
 polycontext replay FILE --max-tokens 4000    follow it message by message
@@ -41,30 +41,37 @@ def demo() -> None:
     Calls no model. The conversation is the one in demo.json beside this command.
     """
     messages = json.loads(RECORDING.read_text(encoding="utf-8"))
-    write("".join(f"{line.rstrip()}\n" for line in report(messages, MAX_TOKENS)))
+    side = (min(paper_width(), _WIDTH) - len(_GAP)) // 2
+    write("".join(f"{line.rstrip()}\n" for line in report(messages, MAX_TOKENS, side)))
 
 
-def report(messages: Sequence[dict[str, Any]], max_tokens: int) -> Iterator[str]:
-    """Yield the lines of the demo: its fullest moment, what was kept, and what a cut loses."""
+def report(messages: Sequence[dict[str, Any]], max_tokens: int, side: int) -> Iterator[str]:
+    """Yield the lines of the demo: its fullest moment, what was kept, and what a cut loses.
+
+    Both lists are `side` columns wide.
+    """
+    width = 2 * side + len(_GAP)
     before, done = fullest(messages, max_tokens)
     after = done.window.all_turns()
     told = [turn for turn in before if done.window.class_of(turn) is ResourceClass.PRESERVED]
     cut = before[: len(before) - _fitting(before, done.window.max_tokens)]
     yield f"A recording of {len(messages)} messages, in a window of {max_tokens:,} tokens."
-    yield f"Message {len(before)} no longer fits, so the session summarises older messages:"
+    full = f"Message {len(before)} no longer fits, so the session summarises older messages:"
+    yield from wrap(full, width)
     yield ""
     yield _beside(
         f"BEFORE: {len(before)} messages, {done.tokens_before:,} tokens",
         f"AFTER: {len(after)} messages, {done.tokens_after:,} tokens",
+        side,
     )
-    yield _beside("-" * _SIDE, "-" * _SIDE)
+    yield _beside("-" * side, "-" * side, side)
     left = [f"{turn.role:<9} {_words(turn)}" for turn in before]
-    for one, other in zip_longest(left, _after(after, len(left)), fillvalue=""):
-        yield _beside(one, other)
+    for one, other in zip_longest(left, _after(after, len(left), side), fillvalue=""):
+        yield _beside(one, other, side)
     yield ""
-    yield from wrap(f"Kept word for word: {_named(told)}.", _WIDTH)
+    yield from wrap(f"Kept word for word: {_named(told)}.", width)
     lost = _named(turn for turn in told if turn in cut)
-    yield from wrap(f"Keeping only the last messages loses {len(cut)}, among them {lost}.", _WIDTH)
+    yield from wrap(f"Keeping only the last messages loses {len(cut)}, among them {lost}.", width)
     yield ""
     yield from _NEXT.splitlines()
 
@@ -86,25 +93,25 @@ def _fitting(turns: Sequence[Turn], max_tokens: int) -> int:
     return sum(size <= max_tokens for size in sizes)
 
 
-def _after(turns: Iterable[Turn], rows: int) -> Iterator[str]:
+def _after(turns: Iterable[Turn], rows: int, side: int) -> Iterator[str]:
     """Yield the lines of the right side; the summary takes what the others leave of `rows`."""
     listed = list(turns)
     for turn in listed:
         if not turn.is_gist:
             yield f"{turn.role:<9} {_words(turn)}"
             continue
-        lines = [line for part in turn.text.splitlines() for line in _wrap(part)]
+        lines = [line for part in turn.text.splitlines() for line in _wrap(part, side)]
         room = rows - len(listed) + 1
         shown = lines[:room] if len(lines) <= room else [*lines[: room - 1], "…"]
         yield from (f"| {line}" for line in shown)
 
 
-def _wrap(text: str) -> list[str]:
-    return wrap(text, _SIDE - 2, break_on_hyphens=False)
+def _wrap(text: str, side: int) -> list[str]:
+    return wrap(text, side - 2, break_on_hyphens=False)
 
 
 def _named(turns: Iterable[Turn]) -> str:
-    quoted = (f'"{shorten(turn.text, _SIDE, placeholder="…")}"' for turn in turns)
+    quoted = (f'"{shorten(turn.text, _QUOTED, placeholder="…")}"' for turn in turns)
     return ", ".join(quoted)
 
 
@@ -113,9 +120,9 @@ def _words(turn: Turn) -> str:
     return one_line(turn.text or f"-> {called}")
 
 
-def _beside(left: str, right: str) -> str:
-    return f"{_cut(left):<{_SIDE}}{_GAP}{_cut(right)}"
+def _beside(left: str, right: str, side: int) -> str:
+    return f"{_cut(left, side):<{side}}{_GAP}{_cut(right, side)}"
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _SIDE else f"{text[: _SIDE - 1]}…"
+def _cut(text: str, side: int) -> str:
+    return text if len(text) <= side else f"{text[: side - 1]}…"

@@ -17,17 +17,19 @@ _LEGAL = {
 """What to use for an argument, where a program in Python can pass more."""
 
 
-def message_of(error: Exception) -> str:
-    """Return the message of an error, with what to do in terms of commands."""
+def message_of(error: Exception, *, is_stored: bool = True) -> str:
+    """Return the message of an error, with what to do in terms of commands.
+
+    Rules can only be ended in a stored session.
+    """
     from polycontext.linearity import UnknownResourceError  # noqa: PLC0415 - errors are rare
     from polycontext.polynomial import ContextOverflowError  # noqa: PLC0415
     from polycontext.window import InvalidMessagesError  # noqa: PLC0415
 
     match error:
         case ContextOverflowError():
-            rules = (
-                "End rules (see polycontext session rules), s" if error.taken.get("rules") else "S"
-            )
+            ends = "End rules (see polycontext session rules), s"
+            rules = ends if is_stored and error.taken.get("rules") else "S"
             lower = "Lower --reserve" if error.advice else f"{rules}horten it"
             return advised(error.problem, f"{lower}, or raise --max-tokens")
         case UnknownNameError(kind="model"):

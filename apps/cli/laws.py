@@ -118,8 +118,10 @@ def _named(rooms: Sequence[str], names: Sequence[str]) -> Sequence[Law]:
     for name in names:
         if name not in known:
             where = f" in {', '.join(rooms)}" if rooms else ""
-            near = get_close_matches(name, known) or sorted(law.name for law in laws)
-            raise CommandError(f"--law {name}: no such law{where}. Use {', '.join(near)}.")
+            longer = sorted(law.name for law in laws if name in law.name)
+            near = " or ".join(longer[:3] or get_close_matches(name, known))
+            use = f"Did you mean {near}?" if near else "Use a name that docs/laws.md lists."
+            raise CommandError(f"--law {name}: no such law{where}. {use}")
     return [law for law in laws if not names or not set(names).isdisjoint(_names(law))]
 
 

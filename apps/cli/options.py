@@ -13,12 +13,13 @@ import click
 from attrs import define, frozen
 from click.shell_completion import CompletionItem
 
-from polycontext.base import PolycontextError
+from polycontext.base import PolycontextError, UnknownNameError
 from polycontext.models import Answering, make_answering
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, store_at
 from polycontext.window.providers import Provider
 
+from .errors import message_of
 from .output import FAULT, CommandError, tell
 from .session.settings import Settings, find_session, session_of
 
@@ -348,7 +349,19 @@ def model_at(base_url: str | None, model: str | None) -> Answering:
         raise
     except Exception as error:
         # The message is the vendor's.
-        raise CommandError(f"the model cannot be called: {error}", FAULT) from error
+        unknown = _unknown(str(model))
+        raise CommandError(f"{unknown}the model cannot be called: {error}", FAULT) from error
+
+
+def _unknown(model: str) -> str:
+    """Return that no model is known by this name, as the beginning of a message, or nothing."""
+    from polycontext.window import find_model  # noqa: PLC0415 - errors are rare
+
+    try:
+        find_model(model)
+    except UnknownNameError as unknown:
+        return f"{message_of(unknown)} Also, "
+    return ""
 
 
 def answering_at(

@@ -87,7 +87,7 @@ def _projection(conversation: Conversation, cut: Callable[..., Projection]) -> P
         raise conversation.refused(error) from None
     except ContextOverflowError as error:
         place = f"{conversation.source}, line {conversation.line}"
-        raise CommandError(f"{place}: {message_of(error)}", FAULT) from None
+        raise CommandError(f"{place}: {message_of(error, is_stored=False)}", FAULT) from None
 
 
 def as_object(conversation: Conversation, projection: Projection) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _replayed(
             report = replay_conversation(conversation, settings, advance)
         except ContextOverflowError as error:
             place = f"{conversation.source}, line {conversation.line}"
-            raise CommandError(f"{place}: {message_of(error)}", FAULT) from None
+            raise CommandError(f"{place}: {message_of(error, is_stored=False)}", FAULT) from None
         yield report
         if report.stopped:
             return

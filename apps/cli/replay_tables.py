@@ -214,8 +214,8 @@ def _summary(report: ReplayReport) -> Iterator[tuple[str, Text | str]]:
     )
     yield "prefix kept", "fewer than two requests" if report.prefix_kept is None else kept
     delivered, undelivered = report.lists
-    yield "requests", f"{delivered} sent, {undelivered} refused"
-    refused = f"{len(report.refused)} of {report.turns} turns"
+    yield "requests", f"{delivered} could be sent, {undelivered} could not"
+    refused = f"{len(report.refused)} of {report.turns} messages"
     style = "red" if report.refused else ""
     yield "refused", Text(refused + ("; stopped there" if report.stopped else ""), style=style)
     if report.repaired:
@@ -237,7 +237,7 @@ def _standing(report: ReplayReport) -> str:
         ContextState.EMPTY: "no messages yet",
         ContextState.ACCUMULATING: "there is room for more",
         ContextState.PRESSURED: "compresses before the next message",
-        ContextState.COMPRESSED: "there is room for more",
+        ContextState.COMPRESSED: "there is room again, after a compression",
     }
     return f"{report.session.state}: {meanings[report.session.state]}"
 

@@ -72,6 +72,12 @@ def orderly_end() -> Generator[None]:
             signal.signal(each, handler)
 
 
+def _address(raised: BaseException | None) -> str:
+    """Return the address that an SDK's error asked, without its query."""
+    url = getattr(getattr(raised, "request", None), "url", None)
+    return f" at {str(url).partition('?')[0]}" if url else ""
+
+
 def end_answer(session: ContextSession, text: str, raised: BaseException | None = None) -> None:
     """Store how an answer with this text ended.
 
@@ -85,5 +91,7 @@ def end_answer(session: ContextSession, text: str, raised: BaseException | None 
     ):
         raise raised
     if ending.text:
-        detail = f" ({type(raised).__name__}: {raised})" if str(raised or "") else ""
+        detail = (
+            f" ({type(raised).__name__}{_address(raised)}: {raised})" if str(raised or "") else ""
+        )
         raise CommandError(ending.text + detail, FAULT) from raised

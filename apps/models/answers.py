@@ -60,10 +60,10 @@ class ScriptedAnswering:
         """Yield a short reply about the last message."""
         messages = session.messages("openai")
         said = str(messages[-1]["content"]).split()
+        counted = "1 word" if len(said) == 1 else f"{len(said)} words, the last of them"
         words = (
-            f"You said {len(said)} words, the last of them “{said[-1] if said else ''}”. I was "
-            f"sent {len(messages)} messages. (No model is behind this: start it with --model "
-            "NAME.)"
+            f"You said {counted} “{said[-1] if said else ''}”. Messages sent: {len(messages)}. "
+            "(No model is behind this: start it with --model NAME.)"
         )
         for word in words.split(" "):
             yield f"{word} "

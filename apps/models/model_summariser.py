@@ -81,7 +81,7 @@ class NoSummaryError(CollaboratorError, RuntimeError):
 
     >>> raise NoSummaryError("gpt-5", "a refusal")
     Traceback (most recent call last):
-    polycontext.models.model_summariser.NoSummaryError: gpt-5 was asked for a summary and returned \
+    polycontext.errors.NoSummaryError: gpt-5 was asked for a summary and returned \
 a refusal. Use a model that answers with a complete text.
     """
 

@@ -79,7 +79,7 @@ class Template:
     'Hello {more}, {welcome}.'
     >>> Template("Hello {name.__class__}", "hello.md")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.nodes.prompts.template.TemplateError: hello.md:1:7: place 'name.__class__' is ...
+    polycontext.errors.TemplateError: hello.md:1:7: place 'name.__class__' is ...
     """
 
     text: str

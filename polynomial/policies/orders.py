@@ -114,8 +114,11 @@ def find_violation(
             advice = "" if own else "The machine adds no events of its own."
             raise UnknownNameError("event", name, tuple(sorted(own)), advice=advice)
     for name in (policy.never, policy.before):
-        if name not in machine.places.kinds and get_close_matches(name, own):
-            raise UnknownNameError("event", name, tuple(sorted(own)))
+        kinds = machine.places.kinds
+        # A tool may be called a little like an event of every machine, and often is.
+        near = get_close_matches(name, own) or get_close_matches(name, kinds, cutoff=0.85)
+        if near and name not in kinds:
+            raise UnknownNameError("event", name, tuple(sorted(own)), tuple(map(str, near)))
     window = ContextWindow(8_000, counter=EstimatingCounter())
     start = _Path(Conversation(window, machine=machine))
     start = evolve(start, stands=((start.conversation, False),))

@@ -354,7 +354,7 @@ class Archive(Generic[S]):
         (True, 4000)
         >>> ContextSession.history.load(["[]"])
         Traceback (most recent call last):
-        polycontext.base.errors.InvalidDataError: line 1: list is not an object. Use \
+        polycontext.errors.InvalidDataError: line 1: list is not an object. Use \
 the first line that export wrote.
         """
         imported = Imported(lines)

@@ -4,9 +4,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Generic, Never, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Never, Unpack
 
-from polycontext.base import InvalidOptionError, is_number, is_whole, require, whole_number
+from polycontext.base import (
+    InvalidOptionError,
+    is_number,
+    is_whole,
+    lookup_error,
+    require,
+    whole_number,
+)
 from polycontext.base.effects import Steps, procedure, twin
 from polycontext.pressure import ConflictError
 from polycontext.pressure.notes import find_sources
@@ -47,9 +54,14 @@ class History(Generic[S]):
     def __init__(self, session: S) -> None:
         self._session = session
 
-    def __call__(self) -> Never:
-        """Raise: it is read, not called."""
+    def __call__(self, *_: object) -> Never:
+        """Raise: it is neither called nor a list."""
         raise TypeError("history is an object. Use session.log(), or session.history.events().")
+
+    __getitem__ = __iter__ = __call__
+
+    if not TYPE_CHECKING:
+        __getattr__ = lookup_error({"turns": "session.log()"})
 
     @property
     def revision(self) -> int:

@@ -32,7 +32,7 @@ def store_at(url: Any, timeout: float = 5.0, *, create: bool = True) -> SessionS
 
     >>> store_at("oracle://scott:tiger@host/db?token=1")
     Traceback (most recent call last):
-    polycontext.base.errors.InvalidOptionError: url = 'oracle://***@host/db?***'. Use the \
+    polycontext.errors.InvalidOptionError: url = 'oracle://***@host/db?***'. Use the \
 path of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind \
 it, or a store with load and append.
     """

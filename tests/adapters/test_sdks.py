@@ -434,8 +434,9 @@ def test_without_a_model_the_model_of_each_request_decides() -> None:
         anthropic.Anthropic(api_key="none", base_url=server.url) as claude,
     ):
         chat_client: Any = openai_adapter.wrap(gpt)
-        for model in ("gpt-5", "a-model-of-mine"):
-            chat_client.chat.completions.create(model=model, messages=given)
+        chat_client.chat.completions.create(model="gpt-5", messages=given)
+        with pytest.warns(UserWarning, match="unknown model 'a-model-of-mine'"):
+            chat_client.chat.completions.create(model="a-model-of-mine", messages=given)
         messages_client: Any = anthropic_adapter.wrap(claude)
         messages_client.messages.create(model="claude-sonnet-5", max_tokens=9, messages=given)
     assert seen[0] == seen[2] == len(given)
@@ -516,6 +517,15 @@ def test_whatever_names_no_conversation_has_no_session(conversation: Any) -> Non
         for client in clients:
             with pytest.raises(InvalidOptionError, match=r"^messages = .* Use the (list|messages)"):
                 client.session(conversation)
+
+
+def test_an_unknown_model_is_told_of_once() -> None:
+    """With names that are known, what to pass, and what holds until then."""
+    bridges = Bridges(None, {}, "openai")
+    told = r"'gpt5'\. Did you mean 'gpt-5' .* max_tokens=.* Until then its window is 8,000 tokens"
+    with pytest.warns(UserWarning, match=told):
+        first = bridges.of("openai", "gpt5")
+    assert bridges.of("openai", "gpt5") is first
 
 
 def test_threads_that_ask_a_model_for_the_first_time_share_its_sessions(

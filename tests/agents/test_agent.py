@@ -368,6 +368,14 @@ def test_a_reply_is_streamed_where_no_event_loop_runs(most: int) -> None:
     assert "".join(said) == agent.session.log()[-1].text
 
 
+def test_a_message_is_sent_and_not_run() -> None:
+    """The error says with what; nothing is stored."""
+    agent = agent_of(ScriptedModel([]))
+    with pytest.raises(TypeError, match=r"run takes no message\. Use agent\.send\(text\)\."):
+        agent.run("How many?")  # type: ignore[arg-type]
+    assert agent.session.log() == ()
+
+
 def test_functions_are_a_model_and_tools() -> None:
     """A tool's name and description are those of the function."""
 

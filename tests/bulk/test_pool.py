@@ -87,4 +87,5 @@ def test_a_row_at_which_workers_die_is_rejected() -> None:
     ((number, reason),) = [(each.number, each.reason) for done in found for each in done.rejected]
     assert number == 7
     assert "the worker died" in reason
+    assert '`if __name__ == "__main__":`' in reason
     assert sum(done.figures.rows for done in found) == 12

@@ -172,7 +172,7 @@ def test_nobody_there_to_ask_is_told(polycontext: Command) -> None:
     ran = polycontext("chat", *model, stdin="Hello\n")
     assert ran.code == 1
     assert "the service cannot be reached" in ran.err
-    assert "APIConnectionError" in ran.err
+    assert "(APIConnectionError at http://127.0.0.1:9/v1/chat/completions: " in ran.err
 
 
 @pytest.mark.parametrize(
@@ -183,6 +183,7 @@ def test_nobody_there_to_ask_is_told(polycontext: Command) -> None:
         (("--base-url", "http://localhost"), 2, "the name of the model at that address"),
         (("--max-tokens", "0"), 2, "max-tokens"),
         (("--model", "gpt-5"), 1, "the model cannot be called"),
+        (("--model", "gpt5"), 1, "unknown model 'gpt5'. Did you mean 'gpt-5'"),
     ],
 )
 def test_options_that_cannot_be_are_refused_in_one_line(

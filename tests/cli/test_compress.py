@@ -29,15 +29,18 @@ def test_a_data_set_is_shortened_and_reported(polycontext: Command, tmp_path: Pa
     assert again.code == 0
     assert again.json()["rows"] == 20
     assert "was complete before" in again.err
+    shown = polycontext("compress", source, output, *SMALL)
+    assert (shown.out, "wrote" in shown.err) == (ran.out, False)
 
 
 def test_rejected_rows_end_with_1(polycontext: Command, tmp_path: Path) -> None:
-    """The report counts them by error, and the last line says where they are."""
+    """The report counts them by error, and the last line says where they are and why."""
     source = saved(tmp_path / "in.jsonl", as_lines([*rows(3), {"text": "x"}]))
     ran = polycontext("compress", source, tmp_path / "out.jsonl", *SMALL)
     assert ran.code == 1
     assert "rejected  1 InvalidDataError\n" in ran.out
     assert "1 row was rejected: " in ran.err
+    assert "; row 4: messages: is missing; the columns are 'text'. Use " in ran.err
     assert [row["number"] for row in read(tmp_path / "out.jsonl.rejected.jsonl")] == [4]
 
 

@@ -340,7 +340,8 @@ def test_narrow_paper_has_room_for_what_was_found(
     ("arguments", "complaints"),
     [
         (["--room", "attic"], ["--room", "'attic'. Use "]),
-        (["--law", "sums_equal"], ["--law sums_equal: no such law", "sums_equal_recounting"]),
+        (["--law", "sums_equal"], ["sums_equal: no such law", "mean sums_equal_recounting?"]),
+        (["--law", "nope"], ["--law nope: no such law. Use a name that docs/laws.md lists."]),
         ([*ROOM, "--law", "sums_equal_recounting"], ["no such law in linearity", "Use "]),
         (["--subject", SUBJECTS], [f"subject '{SUBJECTS}': no module and object", "module:object"]),
         (

@@ -109,6 +109,7 @@ def test_a_budget_that_cannot_be_met_is_a_no(polycontext: Command) -> None:
     assert (ran.code, ran.out) == (1, "")
     assert f"{EXAMPLE}, line 1: the conversation needs at least" in ran.complaint
     assert "the budget is 20" in ran.complaint
+    assert "Shorten it, or raise --max-tokens." in ran.complaint
 
 
 def test_a_model_says_how_much_there_is(polycontext: Command) -> None:

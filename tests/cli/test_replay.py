@@ -258,7 +258,7 @@ def test_refused_turns_are_shown_with_their_reason(polycontext: Command, tmp_pat
     shown = " ".join(ran.out.split())
     assert "2 system refused" in shown
     assert "the budget is 500" in shown.replace("- ", "")
-    assert "refused 1 of 3 turns" in shown
+    assert "refused 1 of 3 messages" in shown
 
 
 def test_a_conversation_cannot_command_the_terminal(polycontext: Command, tmp_path: Path) -> None:
@@ -420,7 +420,7 @@ def test_a_list_that_is_refused_is_shown_with_the_reason(
     monkeypatch.setattr(ContextSession, "request", refuse)
     ran = polycontext("replay", EXAMPLE, "--max-tokens", "1200")
     assert "no request: the view needs" in " ".join(ran.out.split())
-    assert re.search(r"^requests +0 sent, \d+ refused *$", ran.out, re.MULTILINE)
+    assert re.search(r"^requests +0 could be sent, \d+ could not *$", ran.out, re.MULTILINE)
     assert " 0/" in polycontext("replay", EXAMPLE, EXAMPLE).out.splitlines()[1]
 
 

@@ -105,6 +105,10 @@ def test_a_policy_that_holds_is_said_to(polycontext: Command) -> None:
             ("--never", "pay", "--before", "aprove"),
             "unknown event 'aprove'. Did you mean 'approve'? Use approve.",
         ),
+        (
+            ("--never", "user_turn", "--before", "asistant_turn"),
+            "unknown event 'asistant_turn'. Did you mean 'assistant_turn'",
+        ),
     ],
 )
 def test_a_check_of_nothing_is_refused(

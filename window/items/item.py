@@ -235,7 +235,7 @@ class ContextItem:
     <ItemType.CODE: 'code'>
     >>> ContextItem("x", type="poem")
     Traceback (most recent call last):
-    polycontext.base.errors.InvalidDataError: item.type: unknown type 'poem'. Use code, \
+    polycontext.errors.InvalidDataError: item.type: unknown type 'poem'. Use code, \
 text, file, repl-history, error, custom.
     """
 

@@ -100,7 +100,7 @@ def check(
 
     >>> check([{"role": "user", "content": ""}], "anthropic")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
+    polycontext.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
 empty-message: ...
     """
     known = as_provider(provider)

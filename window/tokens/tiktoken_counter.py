@@ -41,7 +41,7 @@ class TiktokenCounter(Vocabulary):
     (7, 'o200k_base')
     >>> TiktokenCounter("esperanto")
     Traceback (most recent call last):
-    polycontext.base.errors.UnknownNameError: unknown encoding 'esperanto'. Use o200k_base, \
+    polycontext.errors.UnknownNameError: unknown encoding 'esperanto'. Use o200k_base, \
 cl100k_base, the name of a model.
     """
 

@@ -31,7 +31,7 @@ class StrictAnthropic(Scripted):
     >>> empty = [{"role": "user", "content": ""}]
     >>> provider.create({"model": "m", "max_tokens": 99, "messages": empty})
     Traceback (most recent call last):
-    polycontext.testing.strict.provider.RequestRefusedError: 400 invalid_request_error: \
+    polycontext.errors.RequestRefusedError: 400 invalid_request_error: \
 messages.0: all messages must have non-empty content except for the optional final assistant \
 message (rule empty-message; use content; only a final assistant message may be empty)
     """

@@ -32,7 +32,7 @@ def check_request(
     >>> check_request({"model": "gpt-5.6", "messages": hi, "tool_choice": "auto"}, "openai")
     ... # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages break the openai rule \
+    polycontext.errors.InvalidMessagesError: messages break the openai rule \
 bad-tool-choice: Invalid value for 'tool_choice': ...
     """
     if not isinstance(request, Mapping):

@@ -69,6 +69,11 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
     **{
         f"session.{name}": (AttributeError, rf"no attribute '{name}'\. Use {cure}", looked_up(name))
         for name, cure in {
+            "export": r"session\.history\.export\(\)",
+            "add_user_message": r"session\.add_user_turn\(text\)",
+            "chat": "your client with session",
+            "model": r"session\.usage\.model",
+            "summarize": r"session\.compress\(\)",
             "fork": r"session\.history\.fork\(new_id\)",
             "rewind": r"session\.history\.rewind\(revision\)",
             "save": r"ContextSession\.open\(path, session_id\), which stores every write",
@@ -77,6 +82,17 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
         }.items()
     },
     "history()": (TypeError, r"Use session\.log\(\), or session\.history\.events", call("history")),
+    "history[0]": (TypeError, r"Use session\.log\(\)", lambda session: session.history[0]),
+    "the turns of the history": (
+        AttributeError,
+        r"no attribute 'turns'\. Use session\.log\(\)",
+        lambda session: getattr(session.history, "turns"),  # noqa: B009
+    ),
+    "the tokens of the usage": (
+        AttributeError,
+        r"no attribute 'tokens'\. Use session\.window\.total_tokens",
+        lambda session: getattr(session.usage, "tokens"),  # noqa: B009
+    ),
     "log[0]": (TypeError, r"Use session\.log\(\)\[", lambda session: session.log[0]),  # type: ignore[index]
     "turns of the log": (TypeError, r"Use session\.log\(\)", lambda session: [*session.log]),  # type: ignore[misc]
     "the number of the log": (
@@ -84,10 +100,20 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
         r"Use session\.log\(\)",
         lambda session: len(session.log),  # type: ignore[arg-type]
     ),
+    "other tools in the middle": (
+        AttributeError,
+        r"tools cannot be set\. Use ContextSession\.open\(store, id, tools=tools\)",
+        lambda session: setattr(session.usage, "tools", []),
+    ),
     "a misspelt option": (
         TypeError,
         r"unexpected keyword argument 'max_token'\. Did you mean 'max_tokens'\?",
         with_(max_token=5),
+    ),
+    "an option of another library": (
+        TypeError,
+        r"unexpected keyword argument 'context_window'\. Use .*max_tokens,.*summariser",
+        with_(context_window=8000),
     ),
     "a misspelt option of a write": (
         TypeError,

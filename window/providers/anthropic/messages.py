@@ -87,7 +87,7 @@ def check_messages(messages: object, *, allow_open_tail: bool = False) -> None:
 
     >>> check_messages([{"role": "assistant", "content": []}, {"role": "user", "content": "hi"}])
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
+    polycontext.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
 empty-message: the message is an assistant message without content. Use content; only a final \
 assistant message may be empty.
     """

@@ -40,7 +40,7 @@ def check_messages(
 
     >>> check_messages([{"role": "assistant", "content": None}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule \
+    polycontext.errors.InvalidMessagesError: messages[0] breaks the openai rule \
 missing-content: Invalid value for 'content': ...
     """
     copies = copied_messages(Provider.OPENAI, messages)

@@ -159,7 +159,7 @@ def check_messages(contents: object, *, allow_open_tail: bool = False) -> None:
 
     >>> check_messages([{"role": "user", "parts": []}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the gemini rule \
+    polycontext.errors.InvalidMessagesError: messages[0] breaks the gemini rule \
 empty-message: ...
     """
     before, whole = _Before(), Place(Provider.GEMINI)

@@ -71,7 +71,7 @@ def check_messages(
     >>> output = {"type": "function_call_output", "call_id": "a", "output": "21 degrees"}
     >>> check_messages([output])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule \
+    polycontext.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule \
 orphan-result: No tool call found for ...
     """
     if isinstance(items, str):
