@@ -1,11 +1,9 @@
 from .law_inputs import NOTHING, Strategies, for_parameter
 from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
 from .law_strategies import (
-    ledgers,
     machine_inputs,
     sessions,
     stores,
-    wire_turns,
 )
 from .scripted_model import ScriptedModel, ScriptEndedError
 from .store_contract import STORE_CHECKS
@@ -59,7 +57,6 @@ __all__ = [
     "conversations",
     "filled",
     "for_parameter",
-    "ledgers",
     "lived_windows",
     "lives",
     "load_subject",
@@ -71,5 +68,4 @@ __all__ = [
     "stores",
     "texts",
     "windows",
-    "wire_turns",
 ]

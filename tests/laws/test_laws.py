@@ -1,6 +1,6 @@
 """Every law holds on generated and on small inputs, and rejects a broken instance.
 
-The strategies for generated inputs ship with the package, so ``polycontext laws`` tries the same
+The strategies for the inputs of laws that ship do so too, so ``polycontext laws`` tries the same
 inputs.
 """
 
@@ -19,10 +19,11 @@ from polycontext.base import Law, LawViolation, laws_of
 from polycontext.base.law import agree
 from polycontext.polynomial import ContextMachine
 from polycontext.testing import all_laws
-from polycontext.testing.law_inputs import Strategies, inputs_of
+from polycontext.testing.law_inputs import Strategies
 from polycontext.testing.law_runner import ROOMS
 from tests.laws.conditions import conditions_of
 from tests.laws.counterexamples import BROKEN, SOUND, Instance, breaks
+from tests.laws.inputs import all_inputs_of
 from tests.laws.internal.machines import TableMachine
 from tests.laws.small import is_small, small_inputs
 
@@ -56,7 +57,7 @@ def test_a_law_holds(law: Law) -> None:
     """Whatever is drawn; in the examples of every run, what the law is about is among it."""
     unmet = conditions_of(law.name)
 
-    @given(inputs_of(law, bound(law)))
+    @given(all_inputs_of(law, bound(law)))
     def holds(inputs: dict[str, Any]) -> None:
         law.check(**inputs)
         for what in [what for what, is_there in unmet.items() if is_there(inputs)]:
@@ -74,6 +75,14 @@ def test_a_law_holds_for_all_that_is_small(law: Law) -> None:
     """Every combination of small ledgers, stores and views, where a law takes nothing else."""
     for inputs in small_inputs(law):
         law.check(**inputs)
+
+
+@given(st.data())
+def test_views_are_over_one_log(data: st.DataObject) -> None:
+    """Views that are drawn together can be compared."""
+    names = ("first_view", "second_view", "third_view", "ceiling")
+    drawn = data.draw(all_inputs_of(Law("views", "pressure", "A law.", "here", names, print), {}))
+    assert len({frozenset(view.fidelities) for view in drawn.values()}) == 1
 
 
 @pytest.mark.parametrize("instance", BROKEN, ids=_described)
