@@ -3,7 +3,6 @@ from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
 from .law_strategies import (
     machine_inputs,
     sessions,
-    stores,
 )
 from .scripted_model import ScriptedModel, ScriptEndedError
 from .store_contract import STORE_CHECKS
@@ -65,7 +64,6 @@ __all__ = [
     "reaches",
     "run_law",
     "sessions",
-    "stores",
     "texts",
     "windows",
 ]

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from polycontext.agent_context import ContextValidator, deserialize, diff, serialize
 from polycontext.agents import AgentMemory, Recollection, read_answer
 from polycontext.base import Law, UnknownNameError
 from polycontext.linearity import default_classifier
@@ -31,21 +30,15 @@ from .agent_strategies import (
     FORMS,
     MOMENTS,
     NODES,
-    WRITERS,
-    WRITES,
     agent_sessions,
     answers_to,
-    contexts,
-    registries,
 )
 from .law_strategies import (
     MACHINES,
     POLICIES,
-    READINGS,
     machine_inputs,
     projectors,
     sessions,
-    stores,
 )
 from .strategies import (
     ACKNOWLEDGEMENTS,
@@ -143,45 +136,9 @@ def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
     return _LIVED if "projector" in known else _ANY
 
 
-def _positions(known: Known) -> st.SearchStrategy[int]:
-    """Draw a position of the store or window, often the first or the last one."""
-    store = known.get("store", known.get("window"))
-    last = 5 if store is None else store.last
-    return st.integers(0, last) | st.sampled_from([0, last])
-
-
-def _any_positions(known: Known) -> st.SearchStrategy[int]:
-    """Draw a position that may lie out of bounds, often just outside."""
-    last = known["store"].last if "store" in known else 5
-    return _positions(known) | st.sampled_from([-1, last + 1]) | st.integers(-9, 99)
-
-
-_TURNS = plain_turns() | calling_turns()
+_RESULTS = st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(CALL_IDS))
+_TURNS = plain_turns() | calling_turns() | _RESULTS
 _HOSTILE = st.lists(st.sampled_from(HOSTILE_TEXTS), min_size=1, max_size=3)
-
-
-def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
-    """Draw a turn that the window accepts next: a result while calls are open, else any other.
-
-    Some have an id and a token count.
-    """
-    waiting = known["window"].open_calls if "window" in known else ()
-    turns = (
-        st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(waiting))
-        if waiting
-        else _TURNS
-    )
-    return (
-        turns
-        | turns.map(lambda turn: turn.admitted("", 7))
-        | turns.map(lambda turn: turn.admitted("an id of its own", 7))
-    )
-
-
-def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
-    """Draw a turn that the window may refuse."""
-    results = st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(CALL_IDS))
-    return _TURNS | results | _next_turns(known)
 
 
 def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
@@ -218,12 +175,8 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "content": _CONTENTS,
     "metadata": st.builds(lambda facts, numbers: facts | numbers, _FACTS, _NUMBERS),
     # window
-    "store": stores(),
     "window": _windows,
-    "view other_view": _one_of(*READINGS),
-    "position other_position": _positions,
-    "positions": lambda known: st.lists(_positions(known), max_size=4),
-    "turn other_turn": _next_turns,
+    "turn": _TURNS,
     "counter": lambda _: st.sampled_from(
         [FAST, TiktokenCounter("o200k_base"), calibrate(FAST, 80, 100)]
     ),
@@ -247,31 +200,15 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "recollect": _one_of(_recollect),
     "node": NODES,
     "now": MOMENTS,
-    "registry": registries(),
     "build": _one_of(build_context),
     "form": FORMS,
     "answer": lambda known: answers_to(known["form"]),
     "read": _one_of(read_answer),
-    "context other_context": contexts(),
-    "compare": _one_of(diff),
-    "reload": _one_of(lambda context: deserialize(serialize(context))),
-    "validator": _one_of(ContextValidator.default()),
-    "writer": WRITERS,
-    "write": WRITES,
 }
 PARAMETERS: Final[Drawings] = MappingProxyType(
     {name: _as_drawing(each) for names, each in _DRAWINGS.items() for name in names.split()}
 )
 """The drawing of each parameter that a law may have, in the order in which they are drawn."""
-
-WIDER: Final[Mapping[str, Drawings]] = MappingProxyType(
-    {
-        "positions_outside_are_refused": {"position": _any_positions},
-        "calls_are_answered_before_anything_else": {"turn": _any_turns},
-        "a_turn_costs_its_text_and_framing": {"turn": _any_turns},
-    }
-)
-"""Wider drawings for laws about any value at all, by the names of law and parameter."""
 
 _PLACES = {name: place for place, name in enumerate(PARAMETERS)}
 
@@ -282,9 +219,8 @@ def for_parameter(name: str, known: Known = NOTHING) -> st.SearchStrategy[Any]:
     Raises:
         UnknownNameError: no law has such a parameter.
 
-    >>> from polycontext.window import Store
-    >>> for_parameter("positions", {"store": Store(str, last=2)})
-    lists(one_of(integers(min_value=0, max_value=2), sampled_from([0, 2])), max_size=4)
+    >>> for_parameter("revision", {"agent_session": ContextSession(1000)})
+    integers(min_value=0, max_value=0)
     """
     if name not in PARAMETERS:
         raise UnknownNameError(
@@ -305,10 +241,5 @@ def inputs_of(draw: st.DrawFn, law: Law, bound: Strategies = NOTHING) -> dict[st
     """
     known: dict[str, Any] = {}
     for name in sorted(law.parameters, key=lambda name: _PLACES.get(name, len(_PLACES))):
-        known[name] = draw(bound[name] if name in bound else _strategy_for(law, name, known))
+        known[name] = draw(bound[name] if name in bound else for_parameter(name, known))
     return known
-
-
-def _strategy_for(law: Law, name: str, known: Known) -> st.SearchStrategy[Any]:
-    wider = WIDER.get(law.name, {})
-    return wider[name](known) if name in wider else for_parameter(name, known)

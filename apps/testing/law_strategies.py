@@ -25,9 +25,8 @@ from polycontext.pressure import (
     FixedThreshold,
     Signals,
 )
-from polycontext.window import Store, StoreComonad, ToolCall, Turn
+from polycontext.window import ToolCall, Turn
 
-from .display import Named
 from .strategies import (
     CLASSES,
     FAST,
@@ -38,43 +37,8 @@ from .strategies import (
     Move,
     conversations,
     reaches,
-    windows,
     with_parts,
 )
-
-# --- stores ---------------------------------------------------------------
-
-READINGS = (
-    Named("pos", lambda s: s.pos),
-    Named("extract", lambda s: s.extract()),
-    Named("peek the first", lambda s: s.peek(0)),
-    Named("peek the one before", lambda s: s.peek(max(0, s.pos - 1))),
-    Named("peek as far from the end", lambda s: s.peeks(lambda pos: s.last - pos)),
-    Named("positions up to the last", lambda s: s.last - s.pos),
-    Named("all values so far", lambda s: s.experiment(lambda pos: range(pos + 1))),
-    Named(
-        "focus and all values",
-        lambda s: (s.pos, tuple(s.peek(position) for position in range(s.last + 1))),
-    ),
-    Named("length of the text of the focus", lambda s: len(repr(s.extract()))),
-)
-"""Functions of a whole store that depend on focus, values and size in different ways."""
-
-
-@st.composite
-def number_stores(draw: st.DrawFn) -> Store[int]:
-    """Draw a store of up to six numbers, with any focus."""
-    values = draw(st.lists(st.integers(-9, 9), min_size=1, max_size=6))
-    return Store(values.__getitem__, len(values) - 1, draw(st.integers(0, len(values) - 1)))
-
-
-def stores() -> st.SearchStrategy[StoreComonad[Any]]:
-    """Draw a store of numbers, a window, or a store extended from either, with any focus."""
-    plain: st.SearchStrategy[StoreComonad[Any]] = number_stores() | windows(max_atoms=4)
-    return plain | st.builds(
-        lambda store, view: store.extend(view), plain, st.sampled_from(READINGS)
-    )
-
 
 # --- projectors and machines -------------------------------------------------------------
 

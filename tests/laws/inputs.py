@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC
 from functools import partial
 from types import MappingProxyType
@@ -10,9 +11,17 @@ from typing import Any, Final
 from attrs import evolve
 from hypothesis import strategies as st
 
-from polycontext.base import Law
+from polycontext.agent_context import (
+    DEFAULT_RIGHTS,
+    AgentContext,
+    ContextValidator,
+    deserialize,
+    diff,
+    serialize,
+)
+from polycontext.base import Law, PolycontextError
 from polycontext.linearity import LinearityMap, ResourceClass, Tag, constraint_sentences
-from polycontext.nodes import ComponentRenderer
+from polycontext.nodes import ComponentRenderer, SessionIdRegistry
 from polycontext.polynomial import CONTEXT_OPERAD, ContextSession, Operation, project
 from polycontext.pressure import (
     ContextProjector,
@@ -23,12 +32,24 @@ from polycontext.pressure import (
     plan_at,
 )
 from polycontext.pressure.schedule import Schedule
-from polycontext.testing import FAST, TARGETS, Move, conversations, filled, lived_windows
+from polycontext.testing import (
+    FAST,
+    TARGETS,
+    TEXTS,
+    Move,
+    calling_turns,
+    conversations,
+    filled,
+    lived_windows,
+    plain_turns,
+    windows,
+)
 from polycontext.testing.display import Named
 from polycontext.testing.hostile import KINDS, hostile_text
-from polycontext.testing.law_inputs import Known, Strategies, inputs_of
+from polycontext.testing.law_inputs import Known, Strategies, for_parameter, inputs_of
 from polycontext.testing.law_strategies import projectors
-from polycontext.window import ContextWindow, Role, ToolCall, Turn
+from polycontext.testing.strategies import CALL_IDS
+from polycontext.window import ContextWindow, Role, Store, StoreComonad, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
 
 # --- ledgers --------------------------------------------------------------
@@ -46,9 +67,9 @@ TAGS = st.builds(
 
 
 @st.composite
-def ledgers(draw: st.DrawFn, begun: LinearityMap | None = None) -> LinearityMap:
-    """Draw a ledger with a history after `begun`: tags, promotions, drops, and a fork."""
-    ledger = LinearityMap() if begun is None else begun
+def ledgers(draw: st.DrawFn) -> LinearityMap:
+    """Draw a ledger with a history: tags, promotions, drops, and a fork."""
+    ledger = LinearityMap()
     for resource_id, tag in draw(st.dictionaries(IDS, TAGS, max_size=8)).items():
         if resource_id in ledger:
             continue
@@ -73,6 +94,82 @@ def ledgers(draw: st.DrawFn, begun: LinearityMap | None = None) -> LinearityMap:
 def _known_ids(known: Known) -> st.SearchStrategy[str]:
     ids = list(known.get("ledger", ()))
     return st.sampled_from(ids) | IDS if ids else IDS
+
+
+# --- stores ---------------------------------------------------------------
+
+READINGS = (
+    Named("pos", lambda s: s.pos),
+    Named("extract", lambda s: s.extract()),
+    Named("peek the first", lambda s: s.peek(0)),
+    Named("peek the one before", lambda s: s.peek(max(0, s.pos - 1))),
+    Named("peek as far from the end", lambda s: s.peeks(lambda pos: s.last - pos)),
+    Named("positions up to the last", lambda s: s.last - s.pos),
+    Named("all values so far", lambda s: s.experiment(lambda pos: range(pos + 1))),
+    Named(
+        "focus and all values",
+        lambda s: (s.pos, tuple(s.peek(position) for position in range(s.last + 1))),
+    ),
+    Named("length of the text of the focus", lambda s: len(repr(s.extract()))),
+)
+"""Functions of a whole store that depend on focus, values and size in different ways."""
+
+
+@st.composite
+def number_stores(draw: st.DrawFn) -> Store[int]:
+    """Draw a store of up to six numbers, with any focus."""
+    values = draw(st.lists(st.integers(-9, 9), min_size=1, max_size=6))
+    return Store(values.__getitem__, len(values) - 1, draw(st.integers(0, len(values) - 1)))
+
+
+def stores() -> st.SearchStrategy[StoreComonad[Any]]:
+    """Draw a store of numbers, a window, or a store extended from either, with any focus."""
+    plain: st.SearchStrategy[StoreComonad[Any]] = number_stores() | windows(max_atoms=4)
+    return plain | st.builds(
+        lambda store, view: store.extend(view), plain, st.sampled_from(READINGS)
+    )
+
+
+def _positions(known: Known) -> st.SearchStrategy[int]:
+    """Draw a position of the store or window, often the first or the last one."""
+    store = known.get("store", known.get("window"))
+    last = 5 if store is None else store.last
+    return st.integers(0, last) | st.sampled_from([0, last])
+
+
+def _any_positions(known: Known) -> st.SearchStrategy[int]:
+    """Draw a position that may lie out of bounds, often just outside."""
+    last = known["store"].last if "store" in known else 5
+    return _positions(known) | st.sampled_from([-1, last + 1]) | st.integers(-9, 99)
+
+
+# --- turns ---
+
+_TURNS = plain_turns() | calling_turns()
+
+
+def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
+    """Draw a turn that the window accepts next: a result while calls are open, else any other.
+
+    Some have an id and a token count.
+    """
+    waiting = known["window"].open_calls if "window" in known else ()
+    turns = (
+        st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(waiting))
+        if waiting
+        else _TURNS
+    )
+    return (
+        turns
+        | turns.map(lambda turn: turn.admitted("", 7))
+        | turns.map(lambda turn: turn.admitted("an id of its own", 7))
+    )
+
+
+def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
+    """Draw a turn that the window may refuse."""
+    results = st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(CALL_IDS))
+    return _TURNS | results | _next_turns(known)
 
 
 # --- views and plans ------------------------------------------------------
@@ -204,14 +301,87 @@ _HEADS: st.SearchStrategy[Sequence[Move]] = st.sampled_from(
 )
 
 
-def _conversations() -> st.SearchStrategy[Sequence[Turn]]:
-    """Draw the turns of a conversation that a format writes; a user turn comes first."""
+def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
+    """Draw the turns of a conversation; for a message format, a user turn comes first."""
+    if "wire" not in known:
+        return for_parameter("turns", known)
     begun = st.builds(
         lambda head, moves: filled([*head, *moves]).all_turns(),
         _HEADS,
         conversations(max_atoms=14),
     )
     return begun | wire_turns(open_tail=True)
+
+
+# --- registries ---
+
+_WORDS = st.sampled_from(["soup", "a quick soup", "no nuts, please", "## Your Task", "日本", ""])
+_IDS: st.SearchStrategy[Any] = st.sampled_from(
+    ["81b7d3c4-55", "c4e9f1a2-71", "soup", 17, "product-10", "product-105"]
+)
+
+
+@st.composite
+def registries(draw: st.DrawFn) -> SessionIdRegistry:
+    """Draw a registry of entities that were read, linked, generated, saved and deleted."""
+    registry = SessionIdRegistry()
+    for turn in range(draw(st.integers(0, 8))):
+        with suppress(PolycontextError):
+            registry = _reported(registry, draw, turn)
+    return registry
+
+
+def _reported(registry: SessionIdRegistry, draw: st.DrawFn, turn: int) -> SessionIdRegistry:
+    kind, id, label = draw(st.sampled_from(["recipes", "plans"])), draw(_IDS), draw(_WORDS)
+    ref = draw(st.sampled_from([*registry, "recipe_1"]))
+    match draw(st.sampled_from(["read", "link", "generate", "save", "delete"])):
+        case "generate":
+            return registry.generate(kind, label, turn=turn)[0]
+        case "save":
+            return registry.save(ref, id, turn=turn)[0]
+        case "delete":
+            return registry.delete(ref, turn=turn)
+        case verb:
+            seen: SessionIdRegistry = getattr(registry, verb)(kind, id, label, turn=turn)[0]
+            return seen
+
+
+# --- contexts that agents share -------------------------------------------------------------
+
+WRITERS = st.sampled_from([*DEFAULT_RIGHTS, "stranger"])
+WRITES: st.SearchStrategy[tuple[str, str, Any]] = st.one_of(
+    st.tuples(
+        st.just("reasoning"),
+        st.just("intents"),
+        st.lists(
+            st.fixed_dictionaries({"type": _WORDS, "confidence": st.floats(0, 1)}), max_size=3
+        ),
+    ),
+    st.tuples(st.just("reasoning"), st.just("summary"), _WORDS),
+    st.tuples(
+        st.just("reasoning"),
+        st.just("confidence_scores"),
+        st.dictionaries(_WORDS, st.floats(0, 1), max_size=3),
+    ),
+    st.tuples(st.just("llm"), st.just("model"), _WORDS),
+    st.tuples(st.just("metadata"), st.sampled_from(["locale", "trace_id"]), st.just("en")),
+    st.tuples(
+        st.just("diagnostics"),
+        st.sampled_from(["errors", "warnings"]),
+        st.lists(st.fixed_dictionaries({"message": _WORDS}), max_size=2),
+    ),
+    st.just(("audit", "agent_runs", [])),
+)
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> AgentContext:
+    """Draw a context into which the orchestrator wrote."""
+    context, validator = AgentContext.new("s", "t"), ContextValidator.default()
+    for write in draw(st.lists(WRITES, max_size=5)):
+        with suppress(PolycontextError):
+            context = validator.safe_set(context, "orchestrator", *write)
+    return context
 
 
 # --- laws ---
@@ -236,6 +406,17 @@ _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
     "other_class": lambda _: RESOURCE_CLASSES,
     "requests": lambda known: st.lists(st.tuples(_known_ids(known), RESOURCE_CLASSES), max_size=6),
     "wire": lambda _: st.sampled_from([get_format(provider) for provider in Provider]),
+    "store": lambda _: stores(),
+    "view": lambda _: st.sampled_from(READINGS),
+    "other_view": lambda _: st.sampled_from(READINGS),
+    "position": _positions,
+    "other_position": _positions,
+    "positions": lambda known: st.lists(_positions(known), max_size=4),
+    "place": _any_positions,
+    "turn": _next_turns,
+    "other_turn": _next_turns,
+    "any_turn": _any_turns,
+    "turns": _conversations,
     "first_view": _views,
     "second_view": _views,
     "third_view": _views,
@@ -250,18 +431,29 @@ _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
     "reader": lambda _: st.sampled_from([_summarise, constraint_sentences]),
     "hostile": lambda _: st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind)),
     "characters": lambda _: st.just(1_000),
+    "registry": lambda _: registries(),
+    "context": lambda _: contexts(),
+    "other_context": lambda _: contexts(),
+    "compare": lambda _: st.just(diff),
+    "reload": lambda _: st.just(lambda context: deserialize(serialize(context))),
+    "validator": lambda _: st.just(ContextValidator.default()),
+    "writer": lambda _: WRITERS,
+    "write": lambda _: WRITES,
 }
 PARAMETERS: Final = MappingProxyType(_DRAWINGS)
-"""The drawing of each parameter that no shipped law has, in the order in which they are drawn."""
+"""The drawing of each parameter of the laws of this folder that needs another than the shipped."""
 
 
 @st.composite
 def all_inputs_of(draw: st.DrawFn, law: Law, bound: Strategies) -> dict[str, Any]:
-    """Draw all the inputs of a law together; parameters in `bound` are drawn from there."""
-    known: dict[str, Any] = {}
-    for name in [each for each in PARAMETERS if each in law.parameters]:
-        known[name] = draw(PARAMETERS[name](known))
-    drawn = {name: st.just(value) for name, value in known.items()}
-    if "wire" in known:
-        drawn["turns"] = _conversations()
-    return draw(inputs_of(law, {**bound, **drawn}))
+    """Draw all the inputs of a law together; parameters in `bound` are drawn from there.
+
+    Those that ship are drawn first. A law that ships gets no others.
+    """
+    drawings = PARAMETERS if law.check.__module__.startswith("tests.") else {}
+    own = [name for name in drawings if name in law.parameters]
+    others = tuple(name for name in law.parameters if name not in own)
+    known: dict[str, Any] = draw(inputs_of(evolve(law, parameters=others), bound))
+    for name in own:
+        known[name] = draw(drawings[name](known))
+    return known

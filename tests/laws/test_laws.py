@@ -43,6 +43,11 @@ def bound(law: Law) -> Strategies:
     return BESIDE if "other_machine" in law.parameters else ENGINES
 
 
+def inputs_for(*parameters: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Return the inputs of a law of this folder that has these parameters."""
+    return all_inputs_of(Law("any", "laws", "A law.", "here", parameters, inputs_for), {})
+
+
 def _named(law: Law) -> str:
     return f"{law.room}.{law.name}"
 
@@ -80,9 +85,17 @@ def test_a_law_holds_for_all_that_is_small(law: Law) -> None:
 @given(st.data())
 def test_views_are_over_one_log(data: st.DataObject) -> None:
     """Views that are drawn together can be compared."""
-    names = ("first_view", "second_view", "third_view", "ceiling")
-    drawn = data.draw(all_inputs_of(Law("views", "pressure", "A law.", "here", names, print), {}))
+    drawn = data.draw(inputs_for("first_view", "second_view", "third_view", "ceiling"))
     assert len({frozenset(view.fidelities) for view in drawn.values()}) == 1
+
+
+@given(st.data())
+def test_what_is_drawn_for_a_window_or_store_fits_it(data: st.DataObject) -> None:
+    """Positions lie within the store, and the window accepts the turn."""
+    drawn = data.draw(inputs_for("store", "position", "positions", "window", "turn"))
+    places = (drawn["position"], *drawn["positions"])
+    assert all(0 <= each <= drawn["store"].last for each in places)
+    drawn["window"].append(drawn["turn"])
 
 
 @pytest.mark.parametrize("instance", BROKEN, ids=_described)
