@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from attrs import evolve
+from attrs import evolve, frozen
 from hypothesis import strategies as st
 
 from polycontext.agent_context import (
@@ -44,13 +44,28 @@ from polycontext.testing import (
     plain_turns,
     windows,
 )
-from polycontext.testing.display import Named
-from polycontext.testing.hostile import KINDS, hostile_text
 from polycontext.testing.law_inputs import Known, Strategies, for_parameter, inputs_of
 from polycontext.testing.law_strategies import projectors
 from polycontext.testing.strategies import CALL_IDS
 from polycontext.window import ContextWindow, Role, Store, StoreComonad, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
+from tests.attack.hostile import KINDS, hostile_text
+
+
+@frozen(repr=False)
+class Named:
+    """A function with a name that a test can show."""
+
+    name: str
+    function: Callable[[Any], Any]
+
+    def __call__(self, value: Any) -> Any:
+        """Apply the function."""
+        return self.function(value)
+
+    def __repr__(self) -> str:
+        return self.name
+
 
 # --- ledgers --------------------------------------------------------------
 

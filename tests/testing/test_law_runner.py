@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 
 from polycontext.base import Law, LawViolation, UnknownNameError
 from polycontext.base.law import agree, holds
-from polycontext.linearity import LinearityMap, ResourceClass
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
-from polycontext.pressure import Fidelity, View
 from polycontext.testing import FAST
 from polycontext.testing.display import LONGEST, shown
 from polycontext.testing.law_inputs import PARAMETERS, for_parameter
 from polycontext.testing.law_runner import ROOMS, all_laws, run_law
-from polycontext.window import ContextWindow, Role, Store, ToolCall, Turn
-from polycontext.window.providers import Provider, get_format
+from polycontext.window import ContextWindow, Role, ToolCall, Turn
 from tests.house import ROOMS as HOUSE
 from tests.house import ROOT
 from tests.testing import law_subjects
@@ -220,10 +218,6 @@ class Shy:
             Turn(Role.USER, "gist", sources=("t1", "t2"), resource_id="g1"),
             "g1 user 'gist' for t1, t2",
         ),
-        (LinearityMap().tag("a", ResourceClass.DROPPABLE), "a ledger of {'a': DROPPABLE}"),
-        (View({"t1": Fidelity.GIST}), "a view of {t1: GIST}"),
-        (Store(lambda position: position, 2, 1), "a store at 1 of [0, 1, 2]"),
-        (get_format(Provider.OPENAI), "the format of openai"),
         (ContextSession(100), "a session in EMPTY whose view is a window of 100 tokens at 0 of []"),
         ((ResourceClass.REQUIRED, Role.USER), "(ResourceClass.REQUIRED, Role.USER)"),
         (({"b", "a"}, [1], (2,), {"k": b"v"}), "({'a', 'b'}, [1], (2,), {'k': b'v'})"),
