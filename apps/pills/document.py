@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 from attrs import evolve, field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError, is_whole
 from polycontext.base.json_data import check_text
 from polycontext.window import PositionError
 
@@ -349,11 +349,7 @@ class PillDocument:
         )
 
     def _check(self, position: int) -> None:
-        if (
-            isinstance(position, bool)
-            or not isinstance(position, int)
-            or not 0 <= position <= len(self.text)
-        ):
+        if not is_whole(position, 0, len(self.text)):
             raise PositionError(position, "is outside of the text", f"0..{len(self.text)}")
 
     def _check_gap(self, position: int) -> int:
