@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 from attrs import evolve, field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError, is_whole
+from polycontext.base import InvalidDataError, UnknownNameError, is_whole, require
 from polycontext.base.json_data import check_text
 from polycontext.window import PositionError
 
@@ -219,8 +219,7 @@ class PillDocument:
         >>> document.to_text(), document.pill("Agent").type.value
         ('see [@Agent]', 'symbol')
         """
-        if duplicate not in ("error", "update"):
-            raise InvalidOptionError("duplicate", duplicate, "'error' or 'update'")
+        require("duplicate", duplicate, duplicate in ("error", "update"), "'error' or 'update'")
         start = self._check_gap(len(self.text) if at is None else at)
         pill = Pill(name, as_type(type, name), start)
         if pill.type is PillType.FILE:
