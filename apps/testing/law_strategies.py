@@ -1,7 +1,8 @@
-"""Hypothesis strategies for the subjects of laws, from ledgers and stores to sessions."""
+"""Hypothesis strategies for the subjects of laws, from projectors to sessions."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ from polycontext.pressure import (
 )
 from polycontext.window import ToolCall, Turn
 
+from .store_lives import note_patch
 from .strategies import (
     CLASSES,
     FAST,
@@ -174,15 +176,6 @@ def _other_actions(session: ContextSession) -> list[Callable[[], object]]:
         lambda: session.recall(ids[-3:]),
         lambda: session.promote(ids[-1], ResourceClass.PRESERVED, rationale="asked for"),
         lambda: session.background.signal(Signals(progress=0.5, looping=True)),
-        lambda: session.documents.patch(
-            "notes", lambda notes: _note_patch(notes, f"{len(ids)} turns")
-        ),
+        lambda: session.documents.patch("notes", partial(note_patch, len(ids))),
         session.clear,
     ]
-
-
-def _note_patch(notes: Mapping[str, Any] | None, name: str) -> list[Mapping[str, Any]]:
-    begun: list[Mapping[str, Any]] = (
-        [{"op": "add", "path": "", "value": {}}] if notes is None else []
-    )
-    return [*begun, {"op": "add", "path": f"/{name}", "value": True}]
