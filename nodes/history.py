@@ -11,7 +11,7 @@ from typing import Any, Literal
 import orjson
 from attrs import Attribute, evolve, field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, require
 from polycontext.base.json_data import FrozenDict, check_text, thaw
 from polycontext.linearity import ResourceClass
 from polycontext.window import Role, Turn
@@ -150,8 +150,9 @@ RECENT_ONLY, WITH_SUMMARY = 2, 5
 def check_depth(depth: object) -> None:
     """Raise `InvalidOptionError` unless `depth` is one of the three (``2.0`` is not)."""
     # Check the type, because a bool or a float may equal one of the depths.
-    if type(depth) not in (int, str) or depth not in DEPTHS:
-        raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
+    require(
+        "depth", depth, type(depth) in (int, str) and depth in DEPTHS, ", ".join(map(repr, DEPTHS))
+    )
 
 
 def exchange_of(asked: Sequence[Turn], answer: str = "") -> ConversationTurn:

@@ -8,7 +8,7 @@ from typing import Literal
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import require
 from polycontext.base.json_data import FrozenDict, check_text, freeze_object
 from polycontext.linearity import ResourceClass
 from polycontext.window import TokenCounter
@@ -386,8 +386,7 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
     ### This turn (turn 4)
     Just accomplished: read 3 soups
     """
-    if node not in NODE_PARTS:
-        raise InvalidOptionError("node", node, ", ".join(NODE_PARTS))
+    require("node", node, node in NODE_PARTS, ", ".join(NODE_PARTS))
     return render_parts(
         reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), "(nothing happened yet)"
     )

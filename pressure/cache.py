@@ -17,7 +17,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.base import InvalidOptionError, must_be
+from polycontext.base import InvalidOptionError, must_be, require
 from polycontext.linearity import ResourceClass
 from polycontext.window import ContextWindow, Role
 from polycontext.window.providers import Message, Provider, Rendered
@@ -67,12 +67,12 @@ longer times stand before shorter ones.
     mark_tools: bool = False
 
     def __attrs_post_init__(self) -> None:
-        if self.head_ttl == "5m" and self.ttl == "1h":
-            raise InvalidOptionError(
-                "head_ttl",
-                self.head_ttl,
-                "'1h', where ttl is that: longer times stand before shorter ones",
-            )
+        require(
+            "head_ttl",
+            self.head_ttl,
+            self.head_ttl != "5m" or self.ttl != "1h",
+            "'1h', where ttl is that: longer times stand before shorter ones",
+        )
 
     def apply(
         self, rendered: Rendered, provider: Provider, window: ContextWindow, ends: Sequence[int]

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, require
 from polycontext.base.effects import Effect, Steps, in_thread, together
 from polycontext.linearity.classification import sentences, unquoted
 from polycontext.window import Role, TokenCounter, Turn, count_turn
@@ -90,13 +90,12 @@ class Fulfilment:
     usage: SummaryUsage | None = field(default=None, eq=False)
 
     def __attrs_post_init__(self) -> None:
-        if len(self.offers) != len(self.plan.jobs):
-            raise InvalidOptionError(
-                "offers",
-                self.offers,
-                f"{len(self.plan.jobs)}, one for each of the plan's jobs; Fulfilment.of takes "
-                f"texts",
-            )
+        require(
+            "offers",
+            self.offers,
+            len(self.offers) == len(self.plan.jobs),
+            f"{len(self.plan.jobs)}, one for each of the plan's jobs; Fulfilment.of takes texts",
+        )
         for number, offer in enumerate(self.offers):
             if not _is_offer(offer):
                 raise InvalidOptionError(
@@ -118,15 +117,14 @@ class Fulfilment:
             InvalidOptionError: there are too many or too few texts, or a value is not a text.
         """
         wanted = [job for job in plan.jobs if job.kind.needs_words]
-        if len(texts) != len(wanted):
-            raise InvalidOptionError(
-                "texts",
-                len(texts),
-                f"{len(wanted)}, one for each gist of the plan that needs words",
-            )
+        require(
+            "texts",
+            len(texts),
+            len(texts) == len(wanted),
+            f"{len(wanted)}, one for each gist of the plan that needs words",
+        )
         for number, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise InvalidOptionError(f"texts[{number}]", text, "a text")
+            require(f"texts[{number}]", text, isinstance(text, str), "a text")
         coming = iter(texts)
         return cls(
             plan,

@@ -13,7 +13,7 @@ from itertools import count
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.base import CallerError, InvalidOptionError, is_number, must_be
+from polycontext.base import CallerError, InvalidOptionError, is_number, must_be, require
 from polycontext.base.effects import Effect, Steps, call, in_thread, procedure, twin
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice, Turn
 
@@ -342,10 +342,12 @@ def _focused(turns: Sequence[Turn], query: str | None) -> Sequence[Turn]:
 
 
 def _tokens(window: ContextWindow, target: float) -> int:
-    if not is_number(target, 0, 1):
-        raise InvalidOptionError(
-            "target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)"
-        )
+    require(
+        "target",
+        target,
+        is_number(target, 0, 1),
+        "a pressure from 0.0 to 1.0 (tokens / max tokens)",
+    )
     return tokens_at(target, window.max_tokens)
 
 

@@ -15,7 +15,7 @@ from math import inf
 from attrs import Factory, field, frozen
 from attrs.validators import optional
 
-from polycontext.base import InvalidOptionError, is_number, must_be, require
+from polycontext.base import is_number, must_be, require
 from polycontext.window import ContextWindow
 
 from .threshold import mark_above, tokens_at
@@ -161,8 +161,7 @@ def pays(
     Raises:
         InvalidOptionError: `prices` has no input price.
     """
-    if not prices.input:
-        raise InvalidOptionError("prices.input", prices.input, "above 0")
+    require("prices.input", prices.input, prices.input, "above 0")
     start, left, kept = _last_compression(window, low)
     turns, grown = len(window) - start, window.total_tokens - left
     if turns < 1 or grown <= 0:

@@ -14,7 +14,7 @@ from typing import Protocol
 from attrs import field, frozen
 from attrs.validators import optional
 
-from polycontext.base import InvalidOptionError, is_number, is_whole, must_be, require
+from polycontext.base import is_number, is_whole, must_be, require
 from polycontext.window import ContextWindow, Role, Turn
 
 _LEAST_REPEATS = 2
@@ -65,10 +65,8 @@ class FixedThreshold:
     low: float = 0.4
 
     def __attrs_post_init__(self) -> None:
-        if not 0.0 < self.base <= 1.0:
-            raise InvalidOptionError("base", self.base, "above 0.0, at most 1.0")
-        if not 0.0 <= self.low <= self.base:
-            raise InvalidOptionError("low", self.low, f"0.0 to base = {self.base}")
+        require("base", self.base, 0.0 < self.base <= 1.0, "above 0.0, at most 1.0")
+        require("low", self.low, 0.0 <= self.low <= self.base, f"0.0 to base = {self.base}")
 
     def high(self, signals: Signals = NO_SIGNALS) -> float:
         """Return the base, whatever the signals are."""
@@ -106,10 +104,13 @@ class AdaptiveThreshold(FixedThreshold):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        if not 0.0 <= self.minimum <= self.maximum:
-            raise InvalidOptionError("minimum", self.minimum, f"0.0 to maximum = {self.maximum}")
-        if not self.maximum <= 1.0:
-            raise InvalidOptionError("maximum", self.maximum, "at most 1.0")
+        require(
+            "minimum",
+            self.minimum,
+            0.0 <= self.minimum <= self.maximum,
+            f"0.0 to maximum = {self.maximum}",
+        )
+        require("maximum", self.maximum, self.maximum <= 1.0, "at most 1.0")
 
     def high(self, signals: Signals = NO_SIGNALS) -> float:
         """Return the base moved by `signals`, within [minimum, maximum] and never below `low`.

@@ -18,7 +18,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidOptionError, UnknownNameError, whole_number
+from polycontext.base import InvalidOptionError, UnknownNameError, require, whole_number
 
 from .model_table import Listed, listed_models
 from .model_table import find_listed as find_listed  # noqa: PLC0414 - for other rooms
@@ -92,12 +92,18 @@ class ModelProfile:
     source: str = field(default="", kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name or self.name in SHA256:
-            raise InvalidOptionError("name", self.name, "the provider's name for the model")
-        if self.exact and self.factor != 1:
-            raise InvalidOptionError(
-                "factor", self.factor, "1, where the encoding is the model's own (exact=True)"
-            )
+        require(
+            "name",
+            self.name,
+            isinstance(self.name, str) and self.name and self.name not in SHA256,
+            "the provider's name for the model",
+        )
+        require(
+            "factor",
+            self.factor,
+            not self.exact or self.factor == 1,
+            "1, where the encoding is the model's own (exact=True)",
+        )
 
     def reserve(self, max_tokens: int | None = None) -> int:
         """Return the tokens to reserve for the longest reply, at most half of `max_tokens`.

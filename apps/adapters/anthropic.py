@@ -5,7 +5,7 @@ It covers messages, sync and async, streaming, and tool runners.
 
 from typing import Any, TypeVar, cast
 
-from polycontext.base import InvalidOptionError, require_extra
+from polycontext.base import require, require_extra
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import options_for
 from polycontext.window.providers import get_format
@@ -34,12 +34,12 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     Raises:
         InvalidOptionError: not a client of the SDK, or an invalid option.
     """
-    if not (hasattr(client, "with_middleware") and hasattr(client, "messages")):
-        raise InvalidOptionError(
-            "client",
-            client,
-            "an Anthropic or AsyncAnthropic of the package anthropic, 2.12 or newer",
-        )
+    require(
+        "client",
+        client,
+        hasattr(client, "with_middleware") and hasattr(client, "messages"),
+        "an Anthropic or AsyncAnthropic of the package anthropic, 2.12 or newer",
+    )
     sdk: Any = client
     bridges = Bridges(model, options, "anthropic")
 

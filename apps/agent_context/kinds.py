@@ -20,6 +20,7 @@ from attrs import NOTHING, evolve, frozen
 from polycontext.base import InvalidDataError
 from polycontext.base.codec import reader, strict_converter
 from polycontext.base.json_data import MAX_DEPTH, freeze, freeze_object
+from polycontext.linearity import in_utc
 
 Reader: TypeAlias = Callable[[Any], Any]
 
@@ -108,19 +109,9 @@ def _is_record(kind: Any) -> bool:
 
 
 def _moment(value: Any, kind: Any) -> datetime:
-    moment = value if isinstance(value, datetime) else _read_moment(value, kind)
-    if moment.tzinfo is UTC and type(moment) is datetime:
-        return moment
-    if moment.utcoffset() is None:
-        legal = "an aware datetime, for example datetime.now(UTC)"
-        raise InvalidDataError("", "naive datetime without a time zone", legal)
-    try:
-        utc = moment.astimezone(UTC)
-    except OverflowError:
-        legal = "a moment between the years 1 and 9999 in UTC"
-        raise InvalidDataError("", f"{moment!s:.40} has no UTC time", legal) from None
+    utc = in_utc(value if isinstance(value, datetime) else _read_moment(value, kind), "")
     # A plain datetime: a subclass could have state and comparisons of its own.
-    return datetime.combine(utc.date(), utc.time(), UTC)
+    return utc if type(utc) is datetime else datetime.combine(utc.date(), utc.time(), UTC)
 
 
 def _set_limit(kind: Any, base: Any, most: float, legal: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, PolycontextError, require_extra
+from polycontext.base import InvalidDataError, PolycontextError, require, require_extra
 
 from .pieces import Done, Piece
 from .rows import RowCompressor
@@ -216,6 +216,5 @@ def table_format(output: Path) -> TableFormat:
     Raises:
         InvalidOptionError: the output's name ends otherwise.
     """
-    if output.suffix != ".parquet":
-        raise InvalidOptionError("output", str(output), "a name that ends in .parquet")
+    require("output", str(output), output.suffix == ".parquet", "a name that ends in .parquet")
     return TableFormat()

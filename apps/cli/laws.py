@@ -47,7 +47,7 @@ _COLUMNS = ("room", "law", "examples", "verdict")
 
 @command(
     "polycontext laws",
-    "polycontext laws --room window --examples 1000 --json",
+    "polycontext laws --room pressure --examples 1000 --json",
     "polycontext laws --subject my_agent.summaries:ShortSummariser",
 )
 @click.option(

@@ -79,8 +79,8 @@ class _ModelAnswering(ABC):
     no_call: ClassVar[Any]
     """The tool choice that forbids calls."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, client: Any) -> None:
+        self._name, self._client = name, client
         self._meters = WeakKeyDictionary[ContextSession, Meter]()
 
     def spent(self, session: ContextSession) -> Spent:
@@ -133,6 +133,10 @@ class _ModelAnswering(ABC):
             return []
         return tools
 
+    async def aclose(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
     @abstractmethod
     def _ask(
         self, session: ContextSession, more: dict[str, Any], calls: list[ToolCall]
@@ -155,8 +159,7 @@ class OpenAIAnswering(_ModelAnswering):
         # A self-hosted server needs no key, but the SDK requires one.
         key = os.environ.get("OPENAI_API_KEY") or (None if url is None else "none")
         # Without silent retries: the user sees at once why there is no answer, and when to retry.
-        super().__init__(name)
-        self._client = AsyncOpenAI(base_url=url, api_key=key, max_retries=0)
+        super().__init__(name, AsyncOpenAI(base_url=url, api_key=key, max_retries=0))
 
     async def _ask(
         self, session: ContextSession, more: dict[str, Any], calls: list[ToolCall]
@@ -189,10 +192,6 @@ class OpenAIAnswering(_ModelAnswering):
         check_finished("refusal" if refused else reason)
         calls += (ToolCall(*held) for held in parts.values())
 
-    async def aclose(self) -> None:
-        """Close the client."""
-        await self._client.close()
-
 
 class AnthropicAnswering(_ModelAnswering):
     """A model behind an endpoint that speaks Anthropic's Messages.
@@ -211,8 +210,7 @@ class AnthropicAnswering(_ModelAnswering):
         )
         from anthropic import AsyncAnthropic  # noqa: PLC0415 - an extra
 
-        super().__init__(name)
-        self._client = AsyncAnthropic(base_url=url, max_retries=0)
+        super().__init__(name, AsyncAnthropic(base_url=url, max_retries=0))
 
     async def _ask(
         self, session: ContextSession, more: dict[str, Any], calls: list[ToolCall]
@@ -235,10 +233,6 @@ class AnthropicAnswering(_ModelAnswering):
             for part in message.content
             if part.type == "tool_use"
         )
-
-    async def aclose(self) -> None:
-        """Close the client."""
-        await self._client.close()
 
 
 async def in_whole_characters(pieces: AsyncIterator[str]) -> AsyncGenerator[str]:

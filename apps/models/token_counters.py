@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 
-from polycontext.base import whole_number
+from polycontext.base import is_whole, whole_number
 from polycontext.window import PluginError, TokenCounter, default_counter
 from polycontext.window.providers import Rendered
 
@@ -99,7 +99,7 @@ class _EndpointTokens:
             raise PluginError(
                 "the counting endpoint", self.model, f"{type(error).__name__}: {error}", _LEGAL
             ) from error
-        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        if not is_whole(tokens, 1):
             raise PluginError(
                 "the counting endpoint",
                 self.model,

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 from attrs import evolve, field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidDataError, UnknownNameError, is_whole, require
 from polycontext.base.json_data import check_text
 from polycontext.window import PositionError
 
@@ -219,8 +219,7 @@ class PillDocument:
         >>> document.to_text(), document.pill("Agent").type.value
         ('see [@Agent]', 'symbol')
         """
-        if duplicate not in ("error", "update"):
-            raise InvalidOptionError("duplicate", duplicate, "'error' or 'update'")
+        require("duplicate", duplicate, duplicate in ("error", "update"), "'error' or 'update'")
         start = self._check_gap(len(self.text) if at is None else at)
         pill = Pill(name, as_type(type, name), start)
         if pill.type is PillType.FILE:
@@ -349,11 +348,7 @@ class PillDocument:
         )
 
     def _check(self, position: int) -> None:
-        if (
-            isinstance(position, bool)
-            or not isinstance(position, int)
-            or not 0 <= position <= len(self.text)
-        ):
+        if not is_whole(position, 0, len(self.text)):
             raise PositionError(position, "is outside of the text", f"0..{len(self.text)}")
 
     def _check_gap(self, position: int) -> int:

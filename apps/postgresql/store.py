@@ -14,7 +14,7 @@ from time import monotonic, sleep
 from attrs import evolve, field, frozen
 from sqlalchemy import Connection
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, is_number, is_whole, require
 from polycontext.polynomial import StoreBusyError, StoreError
 from polycontext.polynomial.journal import Event, TurnEvent
 from polycontext.polynomial.stores import (
@@ -149,20 +149,12 @@ class PostgreSQLStore:
     def __init__(
         self, url: str, *, timeout: float = 5.0, schema: str = "polycontext", pool: int = 5
     ) -> None:
-        if (
-            isinstance(timeout, bool)
-            or not isinstance(timeout, int | float)
-            or not (timeout >= 0 and isfinite(timeout))
-        ):
-            raise InvalidOptionError("timeout", timeout, "a number of seconds, at least 0")
-        if not isinstance(schema, str) or not _SCHEMA.fullmatch(schema):
-            raise InvalidOptionError(
-                "schema",
-                schema,
-                "at most 63 letters, digits and _, not beginning with a digit or pg_",
-            )
-        if isinstance(pool, bool) or not isinstance(pool, int) or pool < 1:
-            raise InvalidOptionError("pool", pool, "a number of connections, at least 1")
+        waits = is_number(timeout, 0) and isfinite(timeout)
+        require("timeout", timeout, waits, "a number of seconds, at least 0")
+        is_name = isinstance(schema, str) and _SCHEMA.fullmatch(schema)
+        legal = "at most 63 letters, digits and _, not beginning with a digit or pg_"
+        require("schema", schema, is_name, legal)
+        require("pool", pool, is_whole(pool, 1), "a number of connections, at least 1")
         self._url = hide_secrets(url)
         self._shared = PostgreSQLServer.shared(url, schema, float(timeout), pool)
         self._journals = Journals(self._shared.statements, self._shared.damaged)

@@ -14,7 +14,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import require
 
 from .loop_lock import LoopLock
 
@@ -81,18 +81,18 @@ class Access:
     )
 
     def __attrs_post_init__(self) -> None:
-        if any(len(token) < SHORTEST_TOKEN for token in self.tokens):
-            raise InvalidOptionError(
-                "token",
-                "too short",
-                f"at least {SHORTEST_TOKEN} characters, as `secrets.token_urlsafe()` makes them",
-            )
-        if not self.tokens and not all(map(is_loopback, self.hosts)):
-            raise InvalidOptionError(
-                "token",
-                "not set",
-                "a token, since other machines can reach this host; or the host 127.0.0.1",
-            )
+        require(
+            "token",
+            "too short",
+            not any(len(token) < SHORTEST_TOKEN for token in self.tokens),
+            f"at least {SHORTEST_TOKEN} characters, as `secrets.token_urlsafe()` makes them",
+        )
+        require(
+            "token",
+            "not set",
+            self.tokens or all(map(is_loopback, self.hosts)),
+            "a token, since other machines can reach this host; or the host 127.0.0.1",
+        )
 
     def user(self, request: Request) -> str:
         """Return the token of the client.

@@ -1,11 +1,8 @@
 from .law_inputs import NOTHING, Strategies, for_parameter
 from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
 from .law_strategies import (
-    ledgers,
     machine_inputs,
     sessions,
-    stores,
-    wire_turns,
 )
 from .scripted_model import ScriptedModel, ScriptEndedError
 from .store_contract import STORE_CHECKS
@@ -59,7 +56,6 @@ __all__ = [
     "conversations",
     "filled",
     "for_parameter",
-    "ledgers",
     "lived_windows",
     "lives",
     "load_subject",
@@ -68,8 +64,6 @@ __all__ = [
     "reaches",
     "run_law",
     "sessions",
-    "stores",
     "texts",
     "windows",
-    "wire_turns",
 ]

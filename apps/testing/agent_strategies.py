@@ -7,7 +7,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from polycontext.agent_context import DEFAULT_RIGHTS, AgentContext, ContextValidator
 from polycontext.agents import (
     AgentMachine,
     Blocked,
@@ -21,7 +20,6 @@ from polycontext.agents import (
     schema_of,
 )
 from polycontext.base import PolycontextError
-from polycontext.nodes import SessionIdRegistry
 from polycontext.nodes.builders import NODES as STANDARD
 from polycontext.nodes.builders import ConversationPart, EntityMode, Node, ReasoningPart
 from polycontext.polynomial import ContextSession
@@ -146,70 +144,3 @@ _OWN_NODES = st.builds(
 )
 NODES = _OWN_NODES | st.sampled_from([*STANDARD.values()])
 MOMENTS = agent_sessions().map(lambda session: Recollection(session).now)
-
-_IDS: st.SearchStrategy[Any] = st.sampled_from(
-    ["81b7d3c4-55", "c4e9f1a2-71", "soup", 17, "product-10", "product-105"]
-)
-
-
-@st.composite
-def registries(draw: st.DrawFn) -> SessionIdRegistry:
-    """Draw a registry of entities that were read, linked, generated, saved and deleted."""
-    registry = SessionIdRegistry()
-    for turn in range(draw(st.integers(0, 8))):
-        with suppress(PolycontextError):
-            registry = _reported(registry, draw, turn)
-    return registry
-
-
-def _reported(registry: SessionIdRegistry, draw: st.DrawFn, turn: int) -> SessionIdRegistry:
-    kind, id, label = draw(st.sampled_from(["recipes", "plans"])), draw(_IDS), draw(_WORDS)
-    ref = draw(st.sampled_from([*registry, "recipe_1"]))
-    match draw(st.sampled_from(["read", "link", "generate", "save", "delete"])):
-        case "generate":
-            return registry.generate(kind, label, turn=turn)[0]
-        case "save":
-            return registry.save(ref, id, turn=turn)[0]
-        case "delete":
-            return registry.delete(ref, turn=turn)
-        case verb:
-            seen: SessionIdRegistry = getattr(registry, verb)(kind, id, label, turn=turn)[0]
-            return seen
-
-
-# --- contexts that agents share -------------------------------------------------------------
-
-WRITERS = st.sampled_from([*DEFAULT_RIGHTS, "stranger"])
-WRITES: st.SearchStrategy[tuple[str, str, Any]] = st.one_of(
-    st.tuples(
-        st.just("reasoning"),
-        st.just("intents"),
-        st.lists(
-            st.fixed_dictionaries({"type": _WORDS, "confidence": st.floats(0, 1)}), max_size=3
-        ),
-    ),
-    st.tuples(st.just("reasoning"), st.just("summary"), _WORDS),
-    st.tuples(
-        st.just("reasoning"),
-        st.just("confidence_scores"),
-        st.dictionaries(_WORDS, st.floats(0, 1), max_size=3),
-    ),
-    st.tuples(st.just("llm"), st.just("model"), _WORDS),
-    st.tuples(st.just("metadata"), st.sampled_from(["locale", "trace_id"]), st.just("en")),
-    st.tuples(
-        st.just("diagnostics"),
-        st.sampled_from(["errors", "warnings"]),
-        st.lists(st.fixed_dictionaries({"message": _WORDS}), max_size=2),
-    ),
-    st.just(("audit", "agent_runs", [])),
-)
-
-
-@st.composite
-def contexts(draw: st.DrawFn, begun: AgentContext | None = None) -> AgentContext:
-    """Draw a context into which the orchestrator wrote, after `begun`."""
-    context, validator = begun or AgentContext.new("s", "t"), ContextValidator.default()
-    for write in draw(st.lists(WRITES, max_size=5)):
-        with suppress(PolycontextError):
-            context = validator.safe_set(context, "orchestrator", *write)
-    return context

@@ -1,39 +1,19 @@
 """Readable text for the values of a counterexample, shortened to what can be read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum, StrEnum
 from functools import singledispatch
 from typing import Any
 
-from attrs import frozen
-
-from polycontext.linearity import LinearityMap
 from polycontext.polynomial import ContextSession
-from polycontext.pressure import View
-from polycontext.window import ContextWindow, Store, Turn
-from polycontext.window.providers import WireFormat
+from polycontext.window import ContextWindow, Turn
 
 LONGEST = 2_000
 """The maximum number of characters shown of one value."""
 
 _TEXT = 120
 _ITEMS = 12
-
-
-@frozen(repr=False)
-class Named:
-    """A function with a name that a counterexample can show."""
-
-    name: str
-    function: Callable[[Any], Any]
-
-    def __call__(self, value: Any) -> Any:
-        """Apply the function."""
-        return self.function(value)
-
-    def __repr__(self) -> str:
-        return self.name
 
 
 def shown(value: object) -> str:
@@ -97,15 +77,6 @@ def _(value: Sequence[Any]) -> str:
 
 
 @_shown.register
-def _(value: LinearityMap) -> str:
-    return (
-        "a ledger of {"
-        + ", ".join(f"{each!r}: {tag.resource_class.name}" for each, tag in value.items())
-        + "}"
-    )
-
-
-@_shown.register
 def _(value: Turn) -> str:
     said = (
         _truncate(repr(value.content)) if value.content is not None or not value.tool_calls else ""
@@ -118,11 +89,6 @@ def _(value: Turn) -> str:
     )
 
 
-@_shown.register(Store)
-def _(value: Store[Any]) -> str:
-    return f"a store at {value.pos} of {_render_list([_shown(each) for each in value])}"
-
-
 @_shown.register
 def _(value: ContextWindow) -> str:
     classes = {each: tag.resource_class.name for each, tag in value.linearity.items()}
@@ -131,20 +97,6 @@ def _(value: ContextWindow) -> str:
         for turn in value.all_turns()
     ]
     return f"a window of {value.max_tokens} tokens at {value.pos} of {_render_list(turns)}"
-
-
-@_shown.register
-def _(value: WireFormat) -> str:
-    return f"the format of {value.provider}"
-
-
-@_shown.register
-def _(value: View) -> str:
-    return (
-        "a view of {"
-        + ", ".join(f"{atom}: {fidelity.name}" for atom, fidelity in value.fidelities.items())
-        + "}"
-    )
 
 
 @_shown.register

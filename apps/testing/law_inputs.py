@@ -7,61 +7,38 @@ in the order of `PARAMETERS`.
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from polycontext.agent_context import ContextValidator, deserialize, diff, serialize
 from polycontext.agents import AgentMemory, Recollection, read_answer
 from polycontext.base import Law, UnknownNameError
-from polycontext.linearity import constraint_sentences, default_classifier
-from polycontext.nodes import ComponentRenderer
+from polycontext.linearity import default_classifier
 from polycontext.nodes.builders import build_context
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     ContextMachine,
     ContextSession,
-    project,
 )
 from polycontext.polynomial.policies import Policy
-from polycontext.pressure import ContextProjector, ExtractiveSummariser, View
-from polycontext.pressure.schedule import Schedule
+from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn
-from polycontext.window.providers import Provider, get_format
 from polycontext.window.tokens import calibrate
 
 from .agent_strategies import (
     FORMS,
     MOMENTS,
     NODES,
-    WRITERS,
-    WRITES,
     agent_sessions,
     answers_to,
-    contexts,
-    registries,
 )
-from .hostile import KINDS, hostile_text
 from .law_strategies import (
-    CHOICES,
-    IDS,
     MACHINES,
-    OPERATIONS,
     POLICIES,
-    READINGS,
-    RESOURCE_CLASSES,
-    TASKS,
-    WORKERS,
-    ledgers,
     machine_inputs,
-    plans,
     projectors,
     sessions,
-    stores,
-    views_over,
-    wire_turns,
 )
 from .strategies import (
     ACKNOWLEDGEMENTS,
@@ -71,7 +48,6 @@ from .strategies import (
     HOSTILE_TEXTS,
     TARGETS,
     TEXTS,
-    Move,
     calling_turns,
     conversations,
     filled,
@@ -97,7 +73,7 @@ def _one_of(*values: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from(values)
 
 
-# --- ledgers and texts ----------------------------------------------------
+# --- texts ---------------------------------------------------------------
 
 _FACTS = st.dictionaries(
     st.sampled_from(["gist", "first_user", "has_calls", "has_parts", "answers_question"]),
@@ -134,11 +110,6 @@ _SAID = st.sampled_from(CONSTRAINTS) | st.sampled_from(ACKNOWLEDGEMENTS)
 _CONTENTS = _SAID | TEXTS | _PIECES.map(" ".join) | _PIECES.map("".join)
 
 
-def _known_ids(known: Known) -> st.SearchStrategy[str]:
-    ids = list(known.get("ledger", ()))
-    return st.sampled_from(ids) | IDS if ids else IDS
-
-
 # --- windows --------------------------------------------------------------
 
 
@@ -162,66 +133,19 @@ def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
     """
     if known.keys() & {"policy", "operad"}:
         return _EMPTY
-    return _LIVED if known.keys() & {"projector", "planner"} else _ANY
+    return _LIVED if "projector" in known else _ANY
 
 
-def _positions(known: Known) -> st.SearchStrategy[int]:
-    """Draw a position of the store or window, often the first or the last one."""
-    store = known.get("store", known.get("window"))
-    last = 5 if store is None else store.last
-    return st.integers(0, last) | st.sampled_from([0, last])
-
-
-def _any_positions(known: Known) -> st.SearchStrategy[int]:
-    """Draw a position that may lie out of bounds, often just outside."""
-    last = known["store"].last if "store" in known else 5
-    return _positions(known) | st.sampled_from([-1, last + 1]) | st.integers(-9, 99)
-
-
-_TURNS = plain_turns() | calling_turns()
-_TASK: Sequence[Move] = [(Turn(Role.USER, "Book a night train to Vienna."), None)]
-_HEADS: st.SearchStrategy[Sequence[Move]] = st.sampled_from(
-    [_TASK, [(Turn(Role.SYSTEM, "You are an agent."), None), *_TASK]]
-)
+_RESULTS = st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(CALL_IDS))
+_TURNS = plain_turns() | calling_turns() | _RESULTS
 _HOSTILE = st.lists(st.sampled_from(HOSTILE_TEXTS), min_size=1, max_size=3)
-
-
-def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
-    """Draw a turn that the window accepts next: a result while calls are open, else any other.
-
-    Some have an id and a token count.
-    """
-    waiting = known["window"].open_calls if "window" in known else ()
-    turns = (
-        st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(waiting))
-        if waiting
-        else _TURNS
-    )
-    return (
-        turns
-        | turns.map(lambda turn: turn.admitted("", 7))
-        | turns.map(lambda turn: turn.admitted("an id of its own", 7))
-    )
-
-
-def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
-    """Draw a turn that the window may refuse."""
-    results = st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(CALL_IDS))
-    return _TURNS | results | _next_turns(known)
 
 
 def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
     """Draw the turns of a conversation as a window holds them, with ids and token counts.
 
-    For a message format, a user turn comes first; for a summariser, there is always text to read.
+    For a summariser, there is always text to read.
     """
-    if "wire" in known:
-        begun = st.builds(
-            lambda head, moves: filled([*head, *moves]).all_turns(),
-            _HEADS,
-            conversations(max_atoms=14),
-        )
-        return begun | wire_turns(open_tail=True)
     turns = conversations(max_atoms=6).map(lambda moves: filled(moves).all_turns())
     if "allowance" in known:
         return turns.filter(bool) | _HOSTILE.map(
@@ -230,33 +154,7 @@ def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
     return turns
 
 
-# --- plans ----------------------------------------------------------------
-
-
-def _views(known: Known) -> st.SearchStrategy[View]:
-    """Draw a view over the log of the views before it, often one of them or a meet of two."""
-    others = [value for value in known.values() if isinstance(value, View)]
-    if not others:
-        logs = st.integers(0, 4).map(lambda size: [f"t{number + 1}" for number in range(size)])
-        return logs.flatmap(views_over)
-    near = st.sampled_from(others).flatmap(
-        lambda view: st.sampled_from([view, view.meet(others[0])])
-    )
-    return near | views_over(others[0].fidelities)
-
-
-def _of_a_window(
-    make: Callable[[ContextProjector, ContextWindow, float], Any],
-) -> st.SearchStrategy[Any]:
-    return st.builds(make, projectors(), lived_windows(), TARGETS)
-
-
 # --- machines -------------------------------------------------------------
-
-
-def _summarise(text: str) -> object:
-    """Read `text` with the extractive summariser."""
-    return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=FAST)
 
 
 def _recollect(session: ContextSession) -> AgentMemory:
@@ -270,88 +168,47 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "policy": POLICIES,
     "operad": _one_of(CONTEXT_OPERAD),
     "product_class other_machine_class third_machine_class": MACHINES,
-    "operation": OPERATIONS,
-    "operations": st.lists(OPERATIONS, min_size=1, max_size=5),
-    "tasks": TASKS,
-    "workers": st.lists(WORKERS, min_size=1, max_size=4),
-    "answerer": WORKERS,
-    "project": _one_of(project),
-    "projector planner": projectors(),
+    "projector": projectors(),
     # linearity
-    "ledger": ledgers(),
-    "resource_id other_id": _known_ids,
-    "resource_class other_class": RESOURCE_CLASSES,
-    "requests": lambda known: st.lists(st.tuples(_known_ids(known), RESOURCE_CLASSES), max_size=6),
     "classifier": _one_of(default_classifier),
     "role": _one_of(*(role.value for role in Role), "other"),
     "content": _CONTENTS,
     "metadata": st.builds(lambda facts, numbers: facts | numbers, _FACTS, _NUMBERS),
     # window
-    "store": stores(),
     "window": _windows,
-    "view other_view": _one_of(*READINGS),
-    "position other_position": _positions,
-    "positions": lambda known: st.lists(_positions(known), max_size=4),
-    "turn other_turn": _next_turns,
+    "turn": _TURNS,
     "counter": lambda _: st.sampled_from(
         [FAST, TiktokenCounter("o200k_base"), calibrate(FAST, 80, 100)]
     ),
     "text": TEXTS,
-    "wire": _one_of(*(get_format(provider) for provider in Provider)),
     # pressure
-    "first_view second_view third_view ceiling": _views,
-    "ladder": _of_a_window(lambda projector, window, _: projector.ladder(window)),
-    "plan": plans(),
-    "result": _of_a_window(lambda projector, window, target: projector.compress(window, target)),
     "target other_target": TARGETS,
     "targets": st.lists(TARGETS, min_size=1, max_size=6),
-    "summariser offline_summariser": _one_of(ExtractiveSummariser()),
+    "summariser": _one_of(ExtractiveSummariser()),
     # 1 comes first, so that a counterexample shrinks to it: an allowance of 0 is a special case.
     "allowance": st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000),
     "turns": _conversations,
     # polynomial and nodes
-    "choices": CHOICES,
     "inputs": machine_inputs(),
-    "schedule": _one_of(Schedule(120.0), Schedule(240.0, boundaries=["look"])),
     "machine_class": _one_of(ContextMachine),
     "machine_policy": _one_of(Policy("assistant_turn", "user_turn")),
     "session": sessions(),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
-    "renderer": _one_of(ComponentRenderer()),
-    "reader": _one_of(_summarise, constraint_sentences),
-    "hostile": st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind)),
-    "characters": _one_of(1_000),
     # agents
     "agent_session": agent_sessions(),
     "revision": lambda known: st.integers(0, known["agent_session"].history.revision),
     "recollect": _one_of(_recollect),
     "node": NODES,
     "now": MOMENTS,
-    "registry": registries(),
     "build": _one_of(build_context),
     "form": FORMS,
     "answer": lambda known: answers_to(known["form"]),
     "read": _one_of(read_answer),
-    "context other_context": contexts(),
-    "compare": _one_of(diff),
-    "reload": _one_of(lambda context: deserialize(serialize(context))),
-    "validator": _one_of(ContextValidator.default()),
-    "writer": WRITERS,
-    "write": WRITES,
 }
 PARAMETERS: Final[Drawings] = MappingProxyType(
     {name: _as_drawing(each) for names, each in _DRAWINGS.items() for name in names.split()}
 )
 """The drawing of each parameter that a law may have, in the order in which they are drawn."""
-
-WIDER: Final[Mapping[str, Drawings]] = MappingProxyType(
-    {
-        "positions_outside_are_refused": {"position": _any_positions},
-        "calls_are_answered_before_anything_else": {"turn": _any_turns},
-        "a_turn_costs_its_text_and_framing": {"turn": _any_turns},
-    }
-)
-"""Wider drawings for laws about any value at all, by the names of law and parameter."""
 
 _PLACES = {name: place for place, name in enumerate(PARAMETERS)}
 
@@ -362,9 +219,8 @@ def for_parameter(name: str, known: Known = NOTHING) -> st.SearchStrategy[Any]:
     Raises:
         UnknownNameError: no law has such a parameter.
 
-    >>> from polycontext.window import Store
-    >>> for_parameter("positions", {"store": Store(str, last=2)})
-    lists(one_of(integers(min_value=0, max_value=2), sampled_from([0, 2])), max_size=4)
+    >>> for_parameter("revision", {"agent_session": ContextSession(1000)})
+    integers(min_value=0, max_value=0)
     """
     if name not in PARAMETERS:
         raise UnknownNameError(
@@ -385,10 +241,5 @@ def inputs_of(draw: st.DrawFn, law: Law, bound: Strategies = NOTHING) -> dict[st
     """
     known: dict[str, Any] = {}
     for name in sorted(law.parameters, key=lambda name: _PLACES.get(name, len(_PLACES))):
-        known[name] = draw(bound[name] if name in bound else _strategy_for(law, name, known))
+        known[name] = draw(bound[name] if name in bound else for_parameter(name, known))
     return known
-
-
-def _strategy_for(law: Law, name: str, known: Known) -> st.SearchStrategy[Any]:
-    wider = WIDER.get(law.name, {})
-    return wider[name](known) if name in wider else for_parameter(name, known)

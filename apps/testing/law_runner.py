@@ -22,7 +22,7 @@ from polycontext.base import Law, LawViolation, laws_of
 from .display import shown
 from .law_inputs import NOTHING, Strategies, inputs_of
 
-ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes", "agents", "agent_context")
+ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes", "agents")
 """The packages that state laws, from the lowest to the highest."""
 
 EXAMPLES = 100

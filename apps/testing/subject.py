@@ -16,15 +16,13 @@ from typing import Any, Final
 from attrs import field, frozen
 from hypothesis import strategies as st
 
-from polycontext.agent_context import AgentContext
 from polycontext.agents import AgentMachine, Form, Recollection
 from polycontext.base import InvalidDataError
-from polycontext.nodes import SessionIdRegistry
 from polycontext.polynomial import ContextMachine, ContextSession
 from polycontext.pressure import ContextProjector, Summariser
-from polycontext.window import ContextWindow, StoreComonad
+from polycontext.window import ContextWindow
 
-from .agent_strategies import agent_sessions, contexts
+from .agent_strategies import agent_sessions
 from .law_inputs import Strategies, focused_anywhere
 from .strategies import Move, conversations
 
@@ -167,18 +165,6 @@ def _fixed(parameter: str) -> Callable[[Any], Strategies]:
     return lambda value: {parameter: st.just(value)}
 
 
-def _refocused(store: StoreComonad[Any]) -> Strategies:
-    """Draw the store as it is, and with other focuses if it can seek."""
-
-    def at(position: int) -> StoreComonad[Any]:
-        try:
-            return store.seek(position)
-        except Exception:  # noqa: BLE001 - the laws of seek report it
-            return store
-
-    return {"store": st.just(store) | st.integers(0, store.last).map(at)}
-
-
 def _continued(window: ContextWindow) -> Strategies:
     """Draw the window, also with a generated conversation after its turns."""
 
@@ -188,8 +174,7 @@ def _continued(window: ContextWindow) -> Strategies:
     windows = st.just(window)
     if not window.open_calls:
         windows |= conversations(max_atoms=6).map(after)
-    focused = windows.flatmap(focused_anywhere)
-    return {"window": focused, "store": focused}
+    return {"window": windows.flatmap(focused_anywhere)}
 
 
 def _lived(machine: AgentMachine) -> Strategies:
@@ -214,21 +199,10 @@ KINDS: Final = (
         "an agent's machine (AgentMachine)", lambda value: isinstance(value, AgentMachine), _lived
     ),
     Kind("an answer of a node (Form)", _is_form, _fixed("form")),
-    Kind(
-        "a registry (SessionIdRegistry)",
-        lambda value: isinstance(value, SessionIdRegistry),
-        _fixed("registry"),
-    ),
-    Kind(
-        "a shared context (AgentContext)",
-        lambda value: isinstance(value, AgentContext),
-        lambda value: {"context": st.just(value) | contexts(value)},
-    ),
-    Kind("a store (StoreComonad)", lambda value: isinstance(value, StoreComonad), _refocused),
     Kind("a window (ContextWindow)", lambda value: isinstance(value, ContextWindow), _continued),
     Kind(
         "a counter (count(text))",
-        lambda v: _has(v, "count", "text") and not isinstance(v, Sequence | StoreComonad),
+        lambda v: _has(v, "count", "text") and not isinstance(v, Sequence),
         _fixed("counter"),
     ),
     Kind(

@@ -1,1 +1,1 @@
-"""The laws of nodes and registries."""
+"""The laws of nodes."""

@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from polycontext.base import CallerError, InvalidOptionError, advised, is_number
+from polycontext.base import CallerError, advised, is_number, require
 
 _LEGAL = "{name} for a value, {{ and }} for braces"
 _BLANK = "\n\n"
@@ -204,10 +204,13 @@ def describe_persona(eigenvectors: Mapping[str, float], templates: Mapping[str, 
 
 
 def _sentence(name: str, value: float, templates: Mapping[str, Template]) -> str:
-    if not (isinstance(name, str) and name.strip() and name.isprintable()):
-        raise InvalidOptionError("eigenvectors", name, "names of one line that can be read")
-    if not is_number(value, 0, 1):
-        raise InvalidOptionError(f"eigenvectors[{name!r:.60}]", value, "a number from 0 to 1")
+    require(
+        "eigenvectors",
+        name,
+        isinstance(name, str) and name.strip() and name.isprintable(),
+        "names of one line that can be read",
+    )
+    require(f"eigenvectors[{name!r:.60}]", value, is_number(value, 0, 1), "a number from 0 to 1")
     band = band_of(value)
     template = templates.get(f"{name}.{band}") or templates[f"default.{band}"]
     return template.fill({"name": name, "value": f"{value:.2f}"})

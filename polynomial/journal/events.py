@@ -526,11 +526,6 @@ def event_of(step: Step, state: State, at: datetime) -> InputEvent:
     return made
 
 
-def input_of(event: InputEvent) -> ContextInput:
-    """Return the input that an event records."""
-    return event.given
-
-
 def _list_foreign_sources(step: Step, edit: Edit) -> Edit:
     """Return `edit` with the sources of foreign gists as plain ids.
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, Unpack
 import orjson
 from attrs import evolve, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError, require
 from polycontext.base.codec import is_cut_off, json_object, structured
 from polycontext.base.effects import drive, twin
 from polycontext.window import Turn
@@ -227,8 +227,7 @@ def check_free(store: SessionStore, session_id: str) -> None:
     else:
         stored = store.load(session_id)
         there = bool(stored.events or stored.companions)
-    if there:
-        raise InvalidOptionError("session_id", session_id, "an id of which there is no session yet")
+    require("session_id", session_id, not there, "an id of which there is no session yet")
 
 
 def store_whole(

@@ -7,7 +7,7 @@ from typing import Self
 
 from attrs import frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import require
 from polycontext.pressure.ranking import folded, pairs_in, runs_in, stem_of, words_in
 from polycontext.window import Turn
 
@@ -55,8 +55,7 @@ class AskedWords:
         Raises:
             InvalidOptionError: it is not a text.
         """
-        if not isinstance(query, str):
-            raise InvalidOptionError("text", query, "the words to look for")
+        require("text", query, isinstance(query, str), "the words to look for")
         found = _PIECE.findall(query[:MOST_CHARACTERS])
         phrases = (" ".join(islice(words_in(phrase), MOST_WORDS_A_PHRASE)) for phrase, _ in found)
         runs = chain.from_iterable(runs_in(word) for _, word in found)

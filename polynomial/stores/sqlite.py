@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from polycontext.base import InvalidOptionError, is_number
+from polycontext.base import is_number, require
 from polycontext.base.effects import twin
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
@@ -50,10 +50,13 @@ class SQLiteStore:
     """
 
     def __init__(self, path: str | Path, *, timeout: float = 5.0, create: bool = True) -> None:
-        if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
-            raise InvalidOptionError("path", path, 'the path of a file, such as "sessions.db"')
-        if not is_number(timeout, 0):
-            raise InvalidOptionError("timeout", timeout, "a number of seconds, at least 0")
+        require(
+            "path",
+            path,
+            isinstance(path, str | Path) and str(path) and "\0" not in str(path),
+            'the path of a file, such as "sessions.db"',
+        )
+        require("timeout", timeout, is_number(timeout, 0), "a number of seconds, at least 0")
         if not create and not may_exist(Path(path)):
             raise StoreError(
                 f"store {str(path)!r}",

@@ -16,8 +16,8 @@ import time
 import traceback
 from pathlib import Path
 
-from polycontext.testing.hostile import KINDS, hostile_text
 from tests.attack import server
+from tests.attack.hostile import KINDS, hostile_text
 from tests.attack.readers import READERS, SMALL, Reader
 from tests.laws.internal.readers import Cost
 

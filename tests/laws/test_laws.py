@@ -1,6 +1,6 @@
 """Every law holds on generated and on small inputs, and rejects a broken instance.
 
-The strategies for generated inputs ship with the package, so ``polycontext laws`` tries the same
+The strategies for the inputs of laws that ship do so too, so ``polycontext laws`` tries the same
 inputs.
 """
 
@@ -19,10 +19,11 @@ from polycontext.base import Law, LawViolation, laws_of
 from polycontext.base.law import agree
 from polycontext.polynomial import ContextMachine
 from polycontext.testing import all_laws
-from polycontext.testing.law_inputs import Strategies, inputs_of
+from polycontext.testing.law_inputs import Strategies
 from polycontext.testing.law_runner import ROOMS
 from tests.laws.conditions import conditions_of
 from tests.laws.counterexamples import BROKEN, SOUND, Instance, breaks
+from tests.laws.inputs import all_inputs_of
 from tests.laws.internal.machines import TableMachine
 from tests.laws.small import is_small, small_inputs
 
@@ -42,6 +43,14 @@ def bound(law: Law) -> Strategies:
     return BESIDE if "other_machine" in law.parameters else ENGINES
 
 
+def inputs_for(*parameters: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Return the inputs of a law of this folder that has these parameters."""
+
+    def check(**_: object) -> None: ...
+
+    return all_inputs_of(Law("any", "laws", "A law.", "here", parameters, check), {})
+
+
 def _named(law: Law) -> str:
     return f"{law.room}.{law.name}"
 
@@ -56,7 +65,7 @@ def test_a_law_holds(law: Law) -> None:
     """Whatever is drawn; in the examples of every run, what the law is about is among it."""
     unmet = conditions_of(law.name)
 
-    @given(inputs_of(law, bound(law)))
+    @given(all_inputs_of(law, bound(law)))
     def holds(inputs: dict[str, Any]) -> None:
         law.check(**inputs)
         for what in [what for what, is_there in unmet.items() if is_there(inputs)]:
@@ -74,6 +83,22 @@ def test_a_law_holds_for_all_that_is_small(law: Law) -> None:
     """Every combination of small ledgers, stores and views, where a law takes nothing else."""
     for inputs in small_inputs(law):
         law.check(**inputs)
+
+
+@given(st.data())
+def test_views_are_over_one_log(data: st.DataObject) -> None:
+    """Views that are drawn together can be compared."""
+    drawn = data.draw(inputs_for("first_view", "second_view", "third_view", "ceiling"))
+    assert len({frozenset(view.fidelities) for view in drawn.values()}) == 1
+
+
+@given(st.data())
+def test_what_is_drawn_for_a_window_or_store_fits_it(data: st.DataObject) -> None:
+    """Positions lie within the store, and the window accepts the turn."""
+    drawn = data.draw(inputs_for("store", "position", "positions", "window", "turn"))
+    places = (drawn["position"], *drawn["positions"])
+    assert all(0 <= each <= drawn["store"].last for each in places)
+    drawn["window"].append(drawn["turn"])
 
 
 @pytest.mark.parametrize("instance", BROKEN, ids=_described)

@@ -15,7 +15,7 @@ from polycontext.linearity import (
     Tag,
     UnknownResourceError,
 )
-from polycontext.testing.law_strategies import IDS, RESOURCE_CLASSES, TAGS
+from tests.laws.inputs import IDS, RESOURCE_CLASSES, TAGS
 
 
 @define

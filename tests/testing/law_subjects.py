@@ -7,14 +7,12 @@ from typing import Any, ClassVar, Self
 from attrs import evolve, field, frozen
 from statemachine import State
 
-from polycontext.agent_context import AgentContext
 from polycontext.agents import AgentMachine, Form, NodeRegion
 from polycontext.linearity import ResourceClass
-from polycontext.nodes import SessionIdRegistry
 from polycontext.nodes.builders import Addition, Material
 from polycontext.polynomial import ContextMachine, ContextSession
 from polycontext.pressure import ContextProjector
-from polycontext.window import ContextWindow, Store, TokenCounter, Turn
+from polycontext.window import ContextWindow, TokenCounter, Turn
 
 
 class Chatty:
@@ -79,28 +77,6 @@ class Forgetful:
         """Return REQUIRED, and leave nothing behind."""
         metadata.clear()
         return ResourceClass.REQUIRED
-
-
-class OffByOne(Store[int]):
-    """Seek the position before the one asked for."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda position: position * position, 4, 2)
-
-    def seek(self, position: int) -> Self:
-        """Miss."""
-        return super().seek(max(0, position - 1))
-
-
-class Stuck(Store[int]):
-    """Refuse to be moved."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda position: position, 3)
-
-    def seek(self, position: int) -> Self:
-        """Fail."""
-        raise NotImplementedError("later")
 
 
 class SmallWindow(ContextWindow):
@@ -241,20 +217,3 @@ class Shouting(Form):
     event = "shouted"
 
     words: str = field(converter=_louder)
-
-
-shared = AgentContext.new("session", "trace")
-registry, _ = SessionIdRegistry().read("recipes", "81b7d3c4-55", "Soup", turn=1)
-
-
-class Blank(SessionIdRegistry):
-    """Translate nothing."""
-
-    def to_refs(self, payload: Any, fields: Any = None) -> Any:
-        """Return the payload."""
-        return payload
-
-
-def slipping() -> SessionIdRegistry:
-    """Return a registry that translates one way."""
-    return Blank().read("recipes", "81b7d3c4-55", "Soup", turn=1)[0]

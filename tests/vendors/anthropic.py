@@ -26,7 +26,8 @@ from polycontext.testing.strict.streams import message_events
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
     LIMITS,
-    refuse_first,
+    WHOLE,
+    Progress,
 )
 
 from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
@@ -323,3 +324,18 @@ class StrictAnthropic(strict.StrictAnthropic):
 def _betas(headers: Headers | None, betas: Collection[str]) -> frozenset[str]:
     said = (headers or {}).get("anthropic-beta", "")
     return frozenset({*betas, *(beta.strip() for beta in said.split(",") if beta.strip())})
+
+
+def refuse_first(progress: Progress) -> None:
+    """Raise `InvalidMessagesError` (rule first-role) unless the first message is the user's.
+
+    Leading system messages are skipped: they are a way to store a list, checked with the request.
+    """
+    says = 'messages: first message must use the "user" role'
+    at, problem = WHOLE.into("messages"), "holds no user message"
+    if progress.first is not None:
+        role, index = progress.first
+        if role == "user" or progress.compaction == index:
+            return
+        at, problem = at.into(index), f"is the first message and the {role}'s"
+    raise at.fault("first-role", problem, "a user message first", says, whole=True)

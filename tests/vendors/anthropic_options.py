@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from polycontext.testing.strict.anthropic_requests import below, check_tag, is_whole
+from polycontext.base import is_whole
+from polycontext.testing.strict.anthropic_requests import below, check_tag
 from polycontext.window.providers import shown
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
-from polycontext.base import UnknownNameError
+from polycontext.base import UnknownNameError, is_whole
 from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Message, Provider, copied_messages, shown
@@ -92,11 +92,6 @@ def below(
     found = value if isinstance(value, int) else shown(value)
     says = f"Input should be greater than or equal to {least}"
     return place.fault(rule, f"is {found}", legal or f"at least {least}", says)
-
-
-def is_whole(value: object) -> TypeGuard[int]:
-    """Return whether `value` is an integer; booleans are not."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def check_version(version: str) -> None:

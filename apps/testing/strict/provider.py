@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import orjson
 from attrs import define, field, frozen
 
-from polycontext.base import CallerError, InvalidOptionError
+from polycontext.base import CallerError, is_whole, require
 from polycontext.window import InvalidMessagesError
 
 Request = Mapping[str, Any]
@@ -168,10 +168,9 @@ Fault = RequestRefusedError | Break
 
 def _checked_script(faults: Mapping[int, Fault]) -> Mapping[int, Fault]:
     for number, fault in faults.items():
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise InvalidOptionError("faults", number, "the number of a request, from 1")
-        if not isinstance(fault, RequestRefusedError | Break):
-            raise InvalidOptionError(f"faults[{number}]", fault, "a RequestRefusedError or a Break")
+        require("faults", number, is_whole(number, 1), "the number of a request, from 1")
+        fits = isinstance(fault, RequestRefusedError | Break)
+        require(f"faults[{number}]", fault, fits, "a RequestRefusedError or a Break")
     return dict(faults)
 
 

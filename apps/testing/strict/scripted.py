@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import is_whole, require
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter, compact, default_counter
 from polycontext.window.providers import Provider
 from polycontext.window.tokens import TURN_OVERHEAD
@@ -31,8 +31,7 @@ from .request_tokens import SeenTokens
 
 def check_window(_instance: object, _attribute: object, value: object) -> None:
     """Raise `InvalidOptionError` unless `value` is a number of tokens (a validator of attrs)."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidOptionError("window", value, "a number of tokens, at least 1")
+    require("window", value, is_whole(value, 1), "a number of tokens, at least 1")
 
 
 @define(eq=False)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self, cast
 import orjson
 from attrs import define, field
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, require
 
 from .provider import Endpoint, Event, RequestRefusedError, StrictProvider, invalid_request
 
@@ -60,10 +60,12 @@ class StrictServer:
         paths = [
             path for provider in self.providers for path in (provider.path, *provider.endpoints)
         ]
-        if len(set(paths)) < len(paths):
-            raise InvalidOptionError(
-                "providers", ", ".join(paths), "providers with different paths"
-            )
+        require(
+            "providers",
+            ", ".join(paths),
+            len(set(paths)) >= len(paths),
+            "providers with different paths",
+        )
 
     @property
     def url(self) -> str:

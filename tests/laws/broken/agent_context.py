@@ -10,8 +10,8 @@ from polycontext.agent_context import (
     ContextValidator,
     diff,
 )
-from polycontext.agent_context.laws import contexts
 from tests.laws.counterexamples import breaks
+from tests.laws.internal import contexts
 
 VALIDATOR = ContextValidator.default()
 NEW = AgentContext.new("s", "t")

@@ -18,9 +18,10 @@ from polycontext.nodes.builders import (
     ReasoningPart,
     build_context,
 )
-from polycontext.nodes.laws import contexts, registries
+from polycontext.nodes.laws import contexts
 from polycontext.polynomial import ContextMachine, ContextSession
 from tests.laws.counterexamples import breaks, obeys
+from tests.laws.internal import registries
 
 NODE = Node("critic", "Judge.", conversation={ConversationPart.RECENT})
 EMPTY = SessionIdRegistry()

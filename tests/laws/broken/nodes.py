@@ -9,7 +9,6 @@ from attrs import define, frozen
 from polycontext.nodes import ComponentRenderer, MessageProps
 from polycontext.polynomial import ContextSession
 from polycontext.testing import FAST
-from polycontext.testing.hostile import hostile_text
 from polycontext.window import (
     ContextItem,
     ContextWindow,
@@ -19,6 +18,7 @@ from polycontext.window import (
     Turn,
 )
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
+from tests.attack.hostile import hostile_text
 from tests.laws.counterexamples import breaks, obeys
 from tests.laws.internal import hosts, readers
 

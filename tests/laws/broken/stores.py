@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
-from polycontext.testing.law_strategies import READINGS
 from polycontext.window import Store
-from polycontext.window.laws import stores
 from tests.laws.counterexamples import breaks, obeys
+from tests.laws.inputs import READINGS
+from tests.laws.internal import stores
 from tests.laws.small import store_of
 
 Letters = Store[Any]

@@ -9,8 +9,8 @@ from polycontext.base import Column
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.testing import FAST
 from polycontext.window import Atom, ContextWindow, Role, Splice, Store, ToolCall, Turn
-from polycontext.window.laws import stores, windows
 from tests.laws.counterexamples import breaks, obeys
+from tests.laws.internal import stores, windows
 
 USER, ANSWER = Turn("user", "Weather in Paris?"), Turn("assistant", "21 degrees.")
 CALLS = Turn("assistant", None, tool_calls=(ToolCall("a", "weather"), ToolCall("b", "hotels")))

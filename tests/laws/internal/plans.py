@@ -72,18 +72,18 @@ def droppable_turns_go_before_required_ones(ladder: Ladder) -> None:
 
 @law(GALOIS + "; " + PLANS)
 def plans_and_pressures_are_adjoint(
-    planner: ContextProjector, window: ContextWindow, target: float
+    projector: ContextProjector, window: ContextWindow, target: float
 ) -> None:
     """``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
 
     This holds for every plan c_j of the chain and every t that one of them reaches.
     """
-    pressures = [tokens / window.max_tokens for tokens in planner.ladder(window).tokens]
+    pressures = [tokens / window.max_tokens for tokens in projector.ladder(window).tokens]
     middle = pressures[len(pressures) // 2]
     for reached in [
         t for t in (target, pressures[0], middle, pressures[-1]) if pressures[-1] <= t <= 1.0
     ]:
-        chosen = planner.plan_for(window, reached).step
+        chosen = projector.plan_for(window, reached).step
         agree(
             [step >= chosen for step in range(len(pressures))],
             [p <= reached for p in pressures],
@@ -93,21 +93,21 @@ def plans_and_pressures_are_adjoint(
 
 @law(PLANS)
 def harsher_targets_raise_no_ceiling(
-    planner: ContextProjector, window: ContextWindow, target: float, other_target: float
+    projector: ContextProjector, window: ContextWindow, target: float, other_target: float
 ) -> None:
     """Monotone in the target: of two targets, the lower one has the lower ceiling."""
     log = window.atoms()
     harsh, gentle = (
-        planner.plan_for(window, t).ceiling(log) for t in sorted((target, other_target))
+        projector.plan_for(window, t).ceiling(log) for t in sorted((target, other_target))
     )
     holds(harsh <= gentle, f"at most {gentle!r}", harsh)
 
 
 @law(PLANS)
-def planning_repeats(planner: ContextProjector, window: ContextWindow, target: float) -> None:
+def planning_repeats(projector: ContextProjector, window: ContextWindow, target: float) -> None:
     """Planning is pure: it repeats at any focus, and does not change the window."""
     before = window.all_turns()
-    agree(planner.plan_for(window, target), planner.plan_for(window.seek(0), target))
+    agree(projector.plan_for(window, target), projector.plan_for(window.seek(0), target))
     agree(window.all_turns(), before)
 
 
@@ -179,15 +179,15 @@ def reports_tell_what_happened(result: CompressionResult) -> None:
 
 @law('docs/pressure.md, "Fidelity, floors and ceilings"')
 def compressions_do_what_their_plans_say(
-    planner: ContextProjector, window: ContextWindow, target: float, other_target: float
+    projector: ContextProjector, window: ContextWindow, target: float, other_target: float
 ) -> None:
     """``view_of(after) == view_of(before) ∧ ceiling``, the first and the second time.
 
     If a gist could not be made, the view is at least that.
     """
     log = said_atoms(window)
-    first = planner.compress(window, target)
-    second = planner.compress(first.window, other_target)
+    first = projector.compress(window, target)
+    second = projector.compress(first.window, other_target)
     for before, result in ((view_of(window, log), first), (view_of(first.window, log), second)):
         said, after = before.meet(result.plan.ceiling(log)), view_of(result.window, log)
         holds(said <= after <= before, f"from {said!r} to {before!r}", after, result=result)

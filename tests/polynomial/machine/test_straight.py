@@ -22,7 +22,7 @@ from polycontext.polynomial import (
     IllegalDirectionError,
     InputKind,
 )
-from polycontext.polynomial.journal.events import InputEvent, input_of
+from polycontext.polynomial.journal.events import InputEvent
 from polycontext.pressure import FixedThreshold
 from polycontext.window import ContextWindow, OrderError, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, words
@@ -323,7 +323,7 @@ def test_listeners_of_a_session_hear_every_stored_event_once() -> None:
     ) < ResourceClass.PRESERVED else session.clear()
     events = session.history.events()
     assert listener.heard == [
-        (input_of(event).kind, event.state) for event in events if isinstance(event, InputEvent)
+        (event.given.kind, event.state) for event in events if isinstance(event, InputEvent)
     ]
     kinds = [kind for kind, _ in listener.heard]
     compressed = kinds.index(InputKind.COMPRESS)

@@ -23,7 +23,6 @@ from polycontext.polynomial.journal.events import (
     RewindEvent,
     TurnEvent,
     goes_behind,
-    input_of,
     standing,
 )
 from polycontext.polynomial.stores import InMemoryStore, Stored
@@ -239,7 +238,7 @@ def heard_of(events: Iterable[Event]) -> list[tuple[str, str]]:
 
 def _kind_of(event: Event) -> str:
     if isinstance(event, InputEvent):
-        return input_of(event).kind
+        return event.given.kind
     return InputKind.REWIND if isinstance(event, RewindEvent) else InputKind.FORGET
 
 

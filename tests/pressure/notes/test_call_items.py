@@ -104,7 +104,8 @@ def test_what_a_command_says_again_in_the_view_is_told_there_alone() -> None:
 def test_an_outcome_that_another_followed_is_told_beside_it() -> None:
     """Before and after a repair, the same command tells two things."""
     first, then = ran("make check", "exit code 2"), ran("make check", "12 passed")
-    assert "`make check` (2×, before: exit 2; exit code 2) -> 12 passed" in noted(*first, BETWEEN, *then)
+    told = noted(*first, BETWEEN, *then)
+    assert "`make check` (2×, before: exit 2; exit code 2) -> 12 passed" in told
     assert "`make check` (2×) -> 12 passed" in noted(*then, BETWEEN, *then)
 
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import ContextSession
-from polycontext.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Rendered, get_format
 from polycontext.window.providers.anthropic.messages import hoist, parse
 from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import Role, ToolCall, Turn
+from tests.laws.inputs import wire_turns
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
 
 render = get_format("anthropic").render

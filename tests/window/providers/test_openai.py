@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from polycontext import project
 from polycontext.base import UnknownNameError
 from polycontext.base.json_data import MAX_DEPTH
-from polycontext.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Provider, get_format
@@ -19,6 +18,7 @@ from polycontext.window.providers.chat.messages import parse
 from polycontext.window.providers.places import Place
 from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import Role, ToolCall, Turn
+from tests.laws.inputs import wire_turns
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
 
 render = get_format("openai").render

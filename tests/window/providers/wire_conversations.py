@@ -7,10 +7,10 @@ from typing import Any
 from attrs import evolve
 from hypothesis import strategies as st
 
-from polycontext.testing import wire_turns
 from polycontext.window.providers import Parsed
 from polycontext.window.providers.wire import Render
 from polycontext.window.turn import Role, ToolCall, Turn
+from tests.laws.inputs import wire_turns
 
 SCALARS = st.one_of(
     st.none(),

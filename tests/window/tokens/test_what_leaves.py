@@ -7,12 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.testing import wire_turns
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.tokens.counter import REQUEST_OVERHEAD, count_turn
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from polycontext.window.turn import Role, ToolCall, Turn
+from tests.laws.inputs import wire_turns
 from tests.window.media_files import b64, pdf, png
 from tests.window.tokens.what_leaves import tokens_leaving
 

@@ -26,7 +26,6 @@ from .order_rules import (
     finish,
     judge_marks,
     judge_places,
-    refuse_first,
 )
 from .versions import BINDING_BETA, COMPACTION_BETA, EDITS, options_after
 from .writer import Writer, define_tools
@@ -59,5 +58,4 @@ __all__ = [
     "marks",
     "options_after",
     "parse",
-    "refuse_first",
 ]

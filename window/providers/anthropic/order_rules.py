@@ -126,21 +126,6 @@ def judge_media(progress: Progress, most: int | None = None) -> None:
         raise progress.widest.fault("image-size", "is too wide", legal, says)
 
 
-def refuse_first(progress: Progress) -> None:
-    """Raise `InvalidMessagesError` (rule first-role) unless the first message is the user's.
-
-    Leading system messages are skipped: they are a way to store a list, checked with the request.
-    """
-    says = 'messages: first message must use the "user" role'
-    at, problem = WHOLE.into("messages"), "holds no user message"
-    if progress.first is not None:
-        role, index = progress.first
-        if role == "user" or progress.compaction == index:
-            return
-        at, problem = at.into(index), f"is the first message and the {role}'s"
-    raise at.fault("first-role", problem, "a user message first", says, whole=True)
-
-
 def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
     results = [block for block in entry.blocks if block["type"] == "tool_result"]
     if not results:

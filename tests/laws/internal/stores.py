@@ -1,13 +1,18 @@
-"""The laws of a store: the comonad, the functor, and the store operations."""
+"""The laws of a store: the comonad, the functor, and the store operations.
+
+The names and statements follow Haskell's ``Control.Comonad`` and ``Control.Comonad.Store``. A law
+takes a store or a window with any focus. Two stores are equal if they have the same focus and show
+the same values at every position, at any depth. A `position` is one of the store's (``0..last``), a
+`place` any number at all.
+"""
 
 from collections.abc import Callable, Sequence
 from operator import methodcaller
 from typing import Any
 
 from polycontext.base.law import agree, law, refusal_of
-
-from ..errors import PositionError
-from ..store import StoreComonad
+from polycontext.window.errors import PositionError
+from polycontext.window.store import StoreComonad
 
 _COMONAD = "Uustalu and Vene, Comonadic Notions of Computation"
 _STORE = "Control.Comonad.Store"
@@ -175,13 +180,13 @@ def experiment_peeks_at_each_position(store: AnyStore, positions: Sequence[int])
 
 
 @law(_STORE)
-def positions_outside_are_refused(store: AnyStore, position: int) -> None:
+def positions_outside_are_refused(store: AnyStore, place: int) -> None:
     """`seek` and `peek` raise `PositionError` for any position outside ``0..last``.
 
     Negative positions do not count from the end.
     """
-    expected = None if 0 <= position <= store.last else PositionError
-    found = refusal_of(store.seek, position), refusal_of(store.peek, position)
+    expected = None if 0 <= place <= store.last else PositionError
+    found = refusal_of(store.seek, place), refusal_of(store.peek, place)
     agree(found, (expected, expected))
 
 

@@ -1,12 +1,14 @@
-"""The laws of the context window: appending, exact sums, atoms and splices."""
+"""The laws of the context window: appending, exact sums, atoms and splices.
+
+A `turn` may come next in the window (``window.check_order(turn)`` accepts it), `any_turn` need not.
+"""
 
 from polycontext.base.law import agree, holds, law, refusal_of
-
-from ..atoms import Splice
-from ..context_window import ContextWindow
-from ..errors import OrderError
-from ..tokens.counter import count_turn
-from ..turn import Role, Turn
+from polycontext.window.atoms import Splice
+from polycontext.window.context_window import ContextWindow
+from polycontext.window.errors import OrderError
+from polycontext.window.tokens.counter import count_turn
+from polycontext.window.turn import Role, Turn
 
 
 def _reading(window: ContextWindow) -> tuple[object, ...]:
@@ -69,16 +71,15 @@ def forks_share_nothing_but_the_past(window: ContextWindow, turn: Turn, other_tu
 
 
 @law("docs/window.md")
-def calls_are_answered_before_anything_else(window: ContextWindow, turn: Turn) -> None:
+def calls_are_answered_before_anything_else(window: ContextWindow, any_turn: Turn) -> None:
     """Any turn with a free id is accepted exactly if it fits the open calls.
 
     It fits if it answers an open call, or if no call is open and it is not a result.
     """
     before = _reading(window)
-    fits = (
-        turn.tool_call_id in window.open_calls if turn.role is Role.TOOL else not window.open_calls
-    )
-    agree(refusal_of(window.append, turn), None if fits else OrderError)
+    waiting = window.open_calls
+    fits = any_turn.tool_call_id in waiting if any_turn.role is Role.TOOL else not waiting
+    agree(refusal_of(window.append, any_turn), None if fits else OrderError)
     agree(_reading(window), before)
 
 

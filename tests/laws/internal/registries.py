@@ -4,8 +4,7 @@ from typing import Any
 
 from polycontext.base import PolycontextError
 from polycontext.base.law import agree, holds, law, outcome
-
-from ..entities import RefRefusedError, SessionIdRegistry
+from polycontext.nodes.entities import RefRefusedError, SessionIdRegistry
 
 _IDS = 'docs/nodes.md, "Ids"'
 _FOUND_ANYWHERE = 8

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from polycontext.agent_context.context_patch import ContextPatch, diff
+from polycontext.agent_context.errors import ContextViolationError
+from polycontext.agent_context.records import AgentContext
+from polycontext.agent_context.validator import ContextValidator
 from polycontext.base.law import agree, holds, law, outcome
-
-from ..context_patch import ContextPatch, diff
-from ..errors import ContextViolationError
-from ..records import AgentContext
-from ..validator import ContextValidator
 
 _RIGHTS = 'docs/agent-context.md, "Rights"'
 _DIFFS = 'docs/agent-context.md, "Diffs"'

@@ -1,11 +1,4 @@
-"""Texts that make careless parsers slow: 98 kinds, each of any length.
-
-Pass them to a parser of yours:
-
-    from polycontext.testing.hostile import KINDS, hostile_text
-
-    my_reader(hostile_text("open brackets", 1_000_000))
-"""
+"""Texts that make careless parsers slow: 98 kinds, each of any length."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,1 +1,0 @@
-"""The laws of the context that agents share."""

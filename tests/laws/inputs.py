@@ -1,0 +1,474 @@
+"""The inputs of the laws of this folder, beside those that ship with the package."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
+
+from attrs import evolve, frozen
+from hypothesis import strategies as st
+
+from polycontext.agent_context import (
+    DEFAULT_RIGHTS,
+    AgentContext,
+    ContextValidator,
+    deserialize,
+    diff,
+    serialize,
+)
+from polycontext.base import Law, PolycontextError
+from polycontext.linearity import LinearityMap, ResourceClass, Tag, constraint_sentences
+from polycontext.nodes import ComponentRenderer, SessionIdRegistry
+from polycontext.polynomial import CONTEXT_OPERAD, ContextSession, Operation, project
+from polycontext.pressure import (
+    ContextProjector,
+    ExtractiveSummariser,
+    Fidelity,
+    Plan,
+    View,
+    plan_at,
+)
+from polycontext.pressure.schedule import Schedule
+from polycontext.testing import (
+    FAST,
+    TARGETS,
+    TEXTS,
+    Move,
+    calling_turns,
+    conversations,
+    filled,
+    lived_windows,
+    plain_turns,
+    windows,
+)
+from polycontext.testing.law_inputs import Known, Strategies, for_parameter, inputs_of
+from polycontext.testing.law_strategies import projectors
+from polycontext.testing.strategies import CALL_IDS
+from polycontext.window import ContextWindow, Role, Store, StoreComonad, ToolCall, Turn
+from polycontext.window.providers import Provider, get_format
+from tests.attack.hostile import KINDS, hostile_text
+
+
+@frozen(repr=False)
+class Named:
+    """A function with a name that a test can show."""
+
+    name: str
+    function: Callable[[Any], Any]
+
+    def __call__(self, value: Any) -> Any:
+        """Apply the function."""
+        return self.function(value)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+# --- ledgers --------------------------------------------------------------
+
+_SHORT_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+RESOURCE_CLASSES = st.sampled_from(ResourceClass)
+IDS = st.sampled_from(["t1", "t2", "t3", "g1", "ab", "é", "日本", "0"]) | _SHORT_TEXTS.filter(bool)
+TAGS = st.builds(
+    Tag,
+    RESOURCE_CLASSES,
+    provenance=_SHORT_TEXTS,
+    rationale=_SHORT_TEXTS,
+    when=st.datetimes(timezones=st.just(UTC)),
+)
+
+
+@st.composite
+def ledgers(draw: st.DrawFn) -> LinearityMap:
+    """Draw a ledger with a history: tags, promotions, drops, and a fork."""
+    ledger = LinearityMap()
+    for resource_id, tag in draw(st.dictionaries(IDS, TAGS, max_size=8)).items():
+        if resource_id in ledger:
+            continue
+        ledger = ledger.tag(
+            resource_id,
+            tag.resource_class,
+            provenance=tag.provenance,
+            rationale=tag.rationale,
+            when=tag.when,
+        )
+        if draw(st.booleans()):
+            ledger.tag("another branch", ResourceClass.REQUIRED)
+        if tag.resource_class is ResourceClass.DROPPABLE and draw(st.booleans()):
+            ledger = ledger.drop(resource_id)
+        if tag.resource_class < ResourceClass.PRESERVED and draw(st.booleans()):
+            ledger = ledger.promote(
+                resource_id, ResourceClass.PRESERVED, rationale=draw(_SHORT_TEXTS)
+            )
+    return ledger
+
+
+def _known_ids(known: Known) -> st.SearchStrategy[str]:
+    ids = list(known.get("ledger", ()))
+    return st.sampled_from(ids) | IDS if ids else IDS
+
+
+# --- stores ---------------------------------------------------------------
+
+READINGS = (
+    Named("pos", lambda s: s.pos),
+    Named("extract", lambda s: s.extract()),
+    Named("peek the first", lambda s: s.peek(0)),
+    Named("peek the one before", lambda s: s.peek(max(0, s.pos - 1))),
+    Named("peek as far from the end", lambda s: s.peeks(lambda pos: s.last - pos)),
+    Named("positions up to the last", lambda s: s.last - s.pos),
+    Named("all values so far", lambda s: s.experiment(lambda pos: range(pos + 1))),
+    Named(
+        "focus and all values",
+        lambda s: (s.pos, tuple(s.peek(position) for position in range(s.last + 1))),
+    ),
+    Named("length of the text of the focus", lambda s: len(repr(s.extract()))),
+)
+"""Functions of a whole store that depend on focus, values and size in different ways."""
+
+
+@st.composite
+def number_stores(draw: st.DrawFn) -> Store[int]:
+    """Draw a store of up to six numbers, with any focus."""
+    values = draw(st.lists(st.integers(-9, 9), min_size=1, max_size=6))
+    return Store(values.__getitem__, len(values) - 1, draw(st.integers(0, len(values) - 1)))
+
+
+def stores() -> st.SearchStrategy[StoreComonad[Any]]:
+    """Draw a store of numbers, a window, or a store extended from either, with any focus."""
+    plain: st.SearchStrategy[StoreComonad[Any]] = number_stores() | windows(max_atoms=4)
+    return plain | st.builds(
+        lambda store, view: store.extend(view), plain, st.sampled_from(READINGS)
+    )
+
+
+def _positions(known: Known) -> st.SearchStrategy[int]:
+    """Draw a position of the store or window, often the first or the last one."""
+    store = known.get("store", known.get("window"))
+    last = 5 if store is None else store.last
+    return st.integers(0, last) | st.sampled_from([0, last])
+
+
+def _any_positions(known: Known) -> st.SearchStrategy[int]:
+    """Draw a position that may lie out of bounds, often just outside."""
+    last = known["store"].last if "store" in known else 5
+    return _positions(known) | st.sampled_from([-1, last + 1]) | st.integers(-9, 99)
+
+
+# --- turns ---
+
+_TURNS = plain_turns() | calling_turns()
+
+
+def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
+    """Draw a turn that the window accepts next: a result while calls are open, else any other.
+
+    Some have an id and a token count.
+    """
+    waiting = known["window"].open_calls if "window" in known else ()
+    turns = (
+        st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(waiting))
+        if waiting
+        else _TURNS
+    )
+    return (
+        turns
+        | turns.map(lambda turn: turn.admitted("", 7))
+        | turns.map(lambda turn: turn.admitted("an id of its own", 7))
+    )
+
+
+def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
+    """Draw a turn that the window may refuse."""
+    results = st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(CALL_IDS))
+    return _TURNS | results | _next_turns(known)
+
+
+# --- views and plans ------------------------------------------------------
+
+
+def views_over(log: Iterable[str]) -> st.SearchStrategy[View]:
+    """Draw any view of these atoms."""
+    return st.fixed_dictionaries(dict.fromkeys(log, st.sampled_from(Fidelity))).map(View)
+
+
+def _views(known: Known) -> st.SearchStrategy[View]:
+    """Draw a view over the log of the views before it, often one of them or a meet of two."""
+    others = [value for value in known.values() if isinstance(value, View)]
+    if not others:
+        logs = st.integers(0, 4).map(lambda size: [f"t{number + 1}" for number in range(size)])
+        return logs.flatmap(views_over)
+    near = st.sampled_from(others).flatmap(
+        lambda view: st.sampled_from([view, view.meet(others[0])])
+    )
+    return near | views_over(others[0].fidelities)
+
+
+def _of_a_window(
+    make: Callable[[ContextProjector, ContextWindow, float], Any],
+) -> st.SearchStrategy[Any]:
+    return st.builds(make, projectors(), lived_windows(), TARGETS)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Draw any plan of a ladder, often the harshest one, with any allowance for its gists."""
+    ladder = draw(projectors()).ladder(draw(lived_windows()))
+    last = len(ladder.tokens) - 1
+    return plan_at(ladder, draw(st.just(last) | st.integers(0, last)), draw(st.integers(0, 5_000)))
+
+
+# --- operations ---
+
+
+def _answers(name: str, among: frozenset[Role]) -> Named:
+    """Return the worker that answers with what is said to it."""
+
+    def work(session: ContextSession) -> None:
+        said = (turn.text for turn in session.log() if turn.role in among)
+        session.add_assistant_turn(f"{name}: {' / '.join(said)}")
+
+    return Named(name, work)
+
+
+CHOICES = st.lists(st.integers(0, 8), max_size=8)
+"""The direction that a run takes at each step, as an index."""
+
+WORKERS = st.sampled_from("abc").map(lambda name: _answers(name, frozenset({Role.USER})))
+TASKS = st.dictionaries(
+    st.sampled_from(["hotel", "train", "museum"]),
+    st.sampled_from(["Look.", "Ask.", "Book."]),
+    min_size=1,
+    max_size=2,
+)
+OPERATIONS: st.SearchStrategy[Operation] = st.just(CONTEXT_OPERAD.identity) | st.builds(
+    CONTEXT_OPERAD.delegate, TASKS, WORKERS
+)
+
+
+# --- turns for message formats --------------------------------------------
+
+_WIRE_TEXTS = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(["", " ", "\n", "done ", "<|endoftext|>", "日本", "Book UA100."]),
+)
+_WIRE_CALL_IDS = st.sampled_from(
+    ["call_1", "call_2", "toolu_01A", "f:1", "f_1", "functions.eval:301", "é"]
+)
+_WIRE_ARGUMENTS = st.one_of(
+    st.sampled_from(
+        [
+            "{}",
+            "",
+            "not json",
+            "[1]",
+            "null",
+            '{"x": NaN}',
+            '{"x": 1e999}',
+            '{"s": "\\ud800"}',
+            "[" * 2000,
+        ]
+    ),
+    st.dictionaries(st.text(max_size=3), st.integers() | _WIRE_TEXTS, max_size=3).map(json.dumps),
+)
+
+
+@st.composite
+def _wire_calls(draw: st.DrawFn) -> list[Turn]:
+    """Draw an assistant turn with calls, and their results in any order."""
+    ids = draw(st.lists(_WIRE_CALL_IDS, min_size=1, max_size=3, unique=True))
+    names = st.sampled_from(["search", "book", "n" * 250])
+    calls = [ToolCall(call_id, draw(names), draw(_WIRE_ARGUMENTS)) for call_id in ids]
+    results = [
+        Turn(Role.TOOL, draw(_WIRE_TEXTS), tool_call_id=call_id)
+        for call_id in draw(st.permutations(ids))
+    ]
+    return [Turn(Role.ASSISTANT, draw(st.none() | _WIRE_TEXTS), tool_calls=tuple(calls)), *results]
+
+
+@st.composite
+def wire_turns(draw: st.DrawFn, *, open_tail: bool = False) -> list[Turn]:
+    """Draw turns that no provider accepts as they are, the last calls open with `open_tail`."""
+    words = st.builds(
+        lambda role, text: [Turn(role, text)],
+        st.sampled_from(["user", "assistant", "system"]),
+        _WIRE_TEXTS,
+    )
+    head = [Turn("system", text) for text in draw(st.lists(_WIRE_TEXTS, max_size=2))]
+    body = draw(st.lists(words | _wire_calls(), max_size=6))
+    tail = draw(_wire_calls()) if open_tail else []
+    kept = draw(st.integers(1, len(tail))) if tail else 0
+    turns = [
+        *head,
+        Turn("user", draw(_WIRE_TEXTS)),
+        *(turn for atom in body for turn in atom),
+        *tail[:kept],
+    ]
+    return [evolve(turn, resource_id=f"t{index}") for index, turn in enumerate(turns)]
+
+
+_TASK: Sequence[Move] = [(Turn(Role.USER, "Book a night train to Vienna."), None)]
+_HEADS: st.SearchStrategy[Sequence[Move]] = st.sampled_from(
+    [_TASK, [(Turn(Role.SYSTEM, "You are an agent."), None), *_TASK]]
+)
+
+
+def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
+    """Draw the turns of a conversation; for a message format, a user turn comes first."""
+    if "wire" not in known:
+        return for_parameter("turns", known)
+    begun = st.builds(
+        lambda head, moves: filled([*head, *moves]).all_turns(),
+        _HEADS,
+        conversations(max_atoms=14),
+    )
+    return begun | wire_turns(open_tail=True)
+
+
+# --- registries ---
+
+_WORDS = st.sampled_from(["soup", "a quick soup", "no nuts, please", "## Your Task", "日本", ""])
+_IDS: st.SearchStrategy[Any] = st.sampled_from(
+    ["81b7d3c4-55", "c4e9f1a2-71", "soup", 17, "product-10", "product-105"]
+)
+
+
+@st.composite
+def registries(draw: st.DrawFn) -> SessionIdRegistry:
+    """Draw a registry of entities that were read, linked, generated, saved and deleted."""
+    registry = SessionIdRegistry()
+    for turn in range(draw(st.integers(0, 8))):
+        with suppress(PolycontextError):
+            registry = _reported(registry, draw, turn)
+    return registry
+
+
+def _reported(registry: SessionIdRegistry, draw: st.DrawFn, turn: int) -> SessionIdRegistry:
+    kind, id, label = draw(st.sampled_from(["recipes", "plans"])), draw(_IDS), draw(_WORDS)
+    ref = draw(st.sampled_from([*registry, "recipe_1"]))
+    match draw(st.sampled_from(["read", "link", "generate", "save", "delete"])):
+        case "generate":
+            return registry.generate(kind, label, turn=turn)[0]
+        case "save":
+            return registry.save(ref, id, turn=turn)[0]
+        case "delete":
+            return registry.delete(ref, turn=turn)
+        case verb:
+            seen: SessionIdRegistry = getattr(registry, verb)(kind, id, label, turn=turn)[0]
+            return seen
+
+
+# --- contexts that agents share -------------------------------------------------------------
+
+WRITERS = st.sampled_from([*DEFAULT_RIGHTS, "stranger"])
+WRITES: st.SearchStrategy[tuple[str, str, Any]] = st.one_of(
+    st.tuples(
+        st.just("reasoning"),
+        st.just("intents"),
+        st.lists(
+            st.fixed_dictionaries({"type": _WORDS, "confidence": st.floats(0, 1)}), max_size=3
+        ),
+    ),
+    st.tuples(st.just("reasoning"), st.just("summary"), _WORDS),
+    st.tuples(
+        st.just("reasoning"),
+        st.just("confidence_scores"),
+        st.dictionaries(_WORDS, st.floats(0, 1), max_size=3),
+    ),
+    st.tuples(st.just("llm"), st.just("model"), _WORDS),
+    st.tuples(st.just("metadata"), st.sampled_from(["locale", "trace_id"]), st.just("en")),
+    st.tuples(
+        st.just("diagnostics"),
+        st.sampled_from(["errors", "warnings"]),
+        st.lists(st.fixed_dictionaries({"message": _WORDS}), max_size=2),
+    ),
+    st.just(("audit", "agent_runs", [])),
+)
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> AgentContext:
+    """Draw a context into which the orchestrator wrote."""
+    context, validator = AgentContext.new("s", "t"), ContextValidator.default()
+    for write in draw(st.lists(WRITES, max_size=5)):
+        with suppress(PolycontextError):
+            context = validator.safe_set(context, "orchestrator", *write)
+    return context
+
+
+# --- laws ---
+
+
+def _summarise(text: str) -> object:
+    """Read `text` with the extractive summariser."""
+    return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=FAST)
+
+
+_DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
+    "operation": lambda _: OPERATIONS,
+    "operations": lambda _: st.lists(OPERATIONS, min_size=1, max_size=5),
+    "tasks": lambda _: TASKS,
+    "workers": lambda _: st.lists(WORKERS, min_size=1, max_size=4),
+    "answerer": lambda _: WORKERS,
+    "project": lambda _: st.just(project),
+    "ledger": lambda _: ledgers(),
+    "resource_id": _known_ids,
+    "other_id": _known_ids,
+    "resource_class": lambda _: RESOURCE_CLASSES,
+    "other_class": lambda _: RESOURCE_CLASSES,
+    "requests": lambda known: st.lists(st.tuples(_known_ids(known), RESOURCE_CLASSES), max_size=6),
+    "wire": lambda _: st.sampled_from([get_format(provider) for provider in Provider]),
+    "store": lambda _: stores(),
+    "view": lambda _: st.sampled_from(READINGS),
+    "other_view": lambda _: st.sampled_from(READINGS),
+    "position": _positions,
+    "other_position": _positions,
+    "positions": lambda known: st.lists(_positions(known), max_size=4),
+    "place": _any_positions,
+    "turn": _next_turns,
+    "other_turn": _next_turns,
+    "any_turn": _any_turns,
+    "turns": _conversations,
+    "first_view": _views,
+    "second_view": _views,
+    "third_view": _views,
+    "ceiling": _views,
+    "ladder": lambda _: _of_a_window(lambda projector, window, _: projector.ladder(window)),
+    "plan": lambda _: plans(),
+    "result": lambda _: _of_a_window(lambda *given: given[0].compress(*given[1:])),
+    "offline_summariser": lambda _: st.just(ExtractiveSummariser()),
+    "choices": lambda _: CHOICES,
+    "schedule": lambda _: st.sampled_from([Schedule(120.0), Schedule(240.0, boundaries=["look"])]),
+    "renderer": lambda _: st.just(ComponentRenderer()),
+    "reader": lambda _: st.sampled_from([_summarise, constraint_sentences]),
+    "hostile": lambda _: st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind)),
+    "characters": lambda _: st.just(1_000),
+    "registry": lambda _: registries(),
+    "context": lambda _: contexts(),
+    "other_context": lambda _: contexts(),
+    "compare": lambda _: st.just(diff),
+    "reload": lambda _: st.just(lambda context: deserialize(serialize(context))),
+    "validator": lambda _: st.just(ContextValidator.default()),
+    "writer": lambda _: WRITERS,
+    "write": lambda _: WRITES,
+}
+PARAMETERS: Final = MappingProxyType(_DRAWINGS)
+"""The drawing of each parameter of the laws of this folder that needs another than the shipped."""
+
+
+@st.composite
+def all_inputs_of(draw: st.DrawFn, law: Law, bound: Strategies) -> dict[str, Any]:
+    """Draw all the inputs of a law together; parameters in `bound` are drawn from there.
+
+    Those that ship are drawn first. A law that ships gets no others.
+    """
+    drawings = PARAMETERS if law.check.__module__.startswith("tests.") else {}
+    own = [name for name in drawings if name in law.parameters]
+    others = tuple(name for name in law.parameters if name not in own)
+    known: dict[str, Any] = draw(inputs_of(evolve(law, parameters=others), bound))
+    for name in own:
+        known[name] = draw(drawings[name](known))
+    return known
