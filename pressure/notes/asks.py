@@ -53,7 +53,7 @@ def ask_items(
     later = [event for event in standing if event.happening == Happening.ASK]
     tasks += [len(events)] * sum(len(event.text) > SHORT_ANSWER for event in later)
     # A word such as "proceed" leaves the request before it open.
-    newest = tasks[-1] if later and tasks else (asks or [-1])[-1]
+    live = tasks[-1] if tasks else -1
     for place in asks:
         event = events[place]
         if last[event.text] != place:
@@ -61,9 +61,9 @@ def ask_items(
         is_task = place == asks[0] and not is_anchored
         score = (
             _NEWEST
-            if place == newest
+            if place == asks[-1] and not later
             else _FIRST
-            if is_task
+            if is_task or place == live
             else _OTHERS + _RECENT * event.turn / max(1, total) + telling(event.text)
         )
         is_finished = place in tasks[:-_TASKS]

@@ -37,9 +37,10 @@ LONG_LINE, LEAST_NAME, MOST_DEFINED = 5, 5, 14
 """The words of a line of prose, the letters of a name that asks for a file, and the definitions of
 a file that are told."""
 
-POINTER, MOST_WHOLE, BEFORE = 300, 3, 60
-"""The most characters of a request that leaves the task to a file that it names, and how many files
-that were read last may be told whole; the most characters of an outcome that another followed."""
+POINTER, MOST_WHOLE, OLDER, BEFORE = 300, 3, 25, 60
+"""The most characters of a request that leaves the task to a file that it names; how many of the
+files that were read last are not told less for their age, and by how much others are; the most
+characters of an outcome that another followed."""
 
 NOTHING = frozenset({"", "ok", "ok, no output"})
 """Outcomes that say no more than the call."""
@@ -352,7 +353,8 @@ class CallTeller:
             shown = outcome(event.text)[0] if _LISTS.match(event.command) else event.text
             body = [line for line in _unnumbered(shown).splitlines() if line.strip()]
             label = f"{event.path or call_line(event)}"
-            recency = 25 * self._recency(place)
+            # Who needs more of an older file reads it again.
+            recency = 25 * self._recency(place) - OLDER * (place not in lasts[-MOST_WHOLE:])
             if not body:
                 continue
             if len(body) <= FEW_LINES or event.failed:
@@ -367,12 +369,9 @@ class CallTeller:
             definitions = (one_line(line)[:110] for line in body if _DEFINES.match(line[:300]))
             defined = [*dict.fromkeys(definitions)]
             whole, none = thin("\n".join(body), 8_000), left_out(len(body), "line")
-            # Who needs more of an older file reads it again.
-            is_newest = place in lasts[-MOST_WHOLE:]
-            sizes = (1_200, 400, 120) if is_newest else (400, 120)
             texts = [
-                *([whole] if is_newest else []),
-                *(picked(body, self._worth_of_line, size) for size in sizes),
+                whole,
+                *(picked(body, self._worth_of_line, size) for size in (1_200, 400, 120)),
             ]
             if defined:
                 rest = len(defined) - MOST_DEFINED

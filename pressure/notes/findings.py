@@ -18,7 +18,7 @@ _LEAST_WORDS, _BRIEF, _TELLING = 6, 60, 160
 _ACTS = frozenset({Happening.CALL, Happening.EDIT, Happening.OUTPUT, Happening.CODE})
 _LABEL = re.compile(r"\A(?:THOUGHT|DISCUSSION|Thought|Reasoning)[:\s]+")
 _OPEN = 119.0
-_CLOSING, _CLOSED, _FOUND, _VAGUE, _RECENT = 84.0, 48.0, 42.0, 24.0, 30.0
+_CLOSING, _CLOSED, _FOUND, _VAGUE, _GUESSED, _RECENT = 84.0, 48.0, 42.0, 24.0, 0.0, 30.0
 
 
 def finding_items(events: Sequence[Event], total: int, *, is_answered: bool) -> Iterator[Item]:
@@ -41,15 +41,13 @@ def finding_items(events: Sequence[Event], total: int, *, is_answered: bool) -> 
                 tuple(f"assistant: {each}" for each in thinned(text, 1200, 600, 300)),
             )
         elif told := [*_telling(events, place)]:
-            ranked = sorted(range(len(told)), key=lambda index: -_worth(told, index))
+            found = [index for index, (_, each) in enumerate(told) if not is_guess(each)]
+            ranked = sorted(found or range(len(told)), key=lambda index: -_worth(told, index))
             shown = ([told[index] for index in sorted(ranked[:most])] for most in (5, 2, 1))
-            strong = any(strong_terms(each) for _, each in told)
-            yield Item(
-                Section.KNOWN,
-                place,
-                (_FOUND if strong else _VAGUE) + recency,
-                tuple(dict.fromkeys(f"assistant: {_joined(each)}" for each in shown)),
-            )
+            strong = any(strong_terms(told[index][1]) for index in found)
+            score = (_FOUND if strong else _VAGUE) + recency if found else _GUESSED + recency
+            variants = dict.fromkeys(f"assistant: {_joined(each)}" for each in shown)
+            yield Item(Section.KNOWN, place, score, tuple(variants))
 
 
 def _reported(text: str) -> str:
@@ -77,7 +75,6 @@ def _telling(events: Sequence[Event], place: int) -> Iterator[tuple[int, str]]:
     for number, each in enumerate(told):
         if (
             not is_intention(each)
-            and not is_guess(each)
             and not is_question(each)
             and not is_closer(each)
             and not each.endswith((":", "："))
