@@ -142,7 +142,6 @@ class Inspector:
                 "text": turn.text,
                 "calls": [asdict(call) for call in turn.tool_calls],
                 "callId": turn.tool_call_id,
-                "sources": [*turn.sources],
             }
             if ids is not None and turn.resource_id in session.window.linearity:
                 data |= self._history_of(turn.resource_id, receipts)
@@ -152,15 +151,6 @@ class Inspector:
     def _history_of(self, key: str, receipts: Mapping[int, CompressionReceipt]) -> dict[str, Any]:
         told = self._session.explain(key)
         receipt = receipts.get(told.since or 0)
-        gist = next(
-            (
-                turn
-                for turn in self._session.window.all_turns()
-                if turn.resource_id == told.stands_for_it and is_summary(turn)
-            ),
-            None,
-        )
-        lines = () if gist is None else self._lines(gist)
         return {
             "class": told.resource_class.name,
             "classBy": told.by,
@@ -172,8 +162,6 @@ class Inspector:
             "leftBy": receipt and receipt.summariser and receipt.summariser.name,
             "leftWhy": receipt
             and next((atom.why for atom in receipt.atoms if key in atom.turns), None),
-            "gist": told.stands_for_it,
-            "lines": [number for number, line in enumerate(lines, 1) if key in line["sources"]],
         }
 
     def draft(self, text: str) -> dict[str, Any]:
