@@ -1,22 +1,19 @@
-"""What a session shows to its owner, for any session; `INSPECTED` is how many are tried."""
+"""What a session shows to its owner, for any session: as many as `INSPECTED` says."""
 
 import os
 from contextlib import suppress
-from typing import Any
 
 import orjson
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polycontext.base import PolycontextError
 from polycontext.nodes.inspection import KINDS, Inspector, kind_of
 from polycontext.polynomial import ContextSession
-from polycontext.server import report_page
 from polycontext.testing import FAST, Move
 from tests.polynomial.conversations import session_moves
 
-SESSIONS = int(os.environ.get("INSPECTED", settings.default.max_examples if settings.default else 10))
+SESSIONS = int(os.environ.get("INSPECTED", settings().max_examples))
 ACTS = ("compress", "undo", "pin", "recall", "forget", "rewind", "clear", "rule", "draft")
 
 
@@ -107,3 +104,16 @@ def test_what_is_shown_of_any_session_holds(
     check_timeline(session)
     receipts = [each.to_data() for each in session.history.receipts()]
     assert orjson.dumps([Inspector(session).turns(), receipts])
+
+
+def test_the_timeline_tells_the_view_at_every_event() -> None:
+    """Also of a long session that was compressed, pinned, brought back, undone and rewound."""
+    session = ContextSession(900, counter=FAST)
+    for number in range(30):
+        session.add_user_turn(f"What stands on shelf {number}? Look behind the {number} jars.")
+        session.add_assistant_turn(f"On shelf {number} stand {number * 7} jars of pears.")
+    for name, number in (("pin", 4), ("recall", 2), ("undo", 0), ("clear", 0), ("rewind", 30)):
+        act(session, name, number)
+    assert session.history.receipts()
+    check_timeline(session)
+    check_overview(session)
