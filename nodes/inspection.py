@@ -97,19 +97,27 @@ class Inspector:
     def timeline(self) -> dict[str, Any]:
         """Return what stood after each event: the tokens of each kind, and what came and went.
 
-        Law: the ids that came and have not gone, ordered by `place`, are those of the view.
+        Law: the ids that came and have not gone, ordered by `place`, are those of the view; only
+        what was brought back from before a clear stands behind the system messages.
         """
         known, entries = _versions(self._session), list[dict[str, Any]]()
-        system = summarised = 0
+        ledger, system, summarised, unpinned = self._session.window.linearity, 0, 0, 0
         for entry in self._session.history.timeline():
             for sign, ids in ((1, entry.came), (-1, entry.went)):
                 turns = [
                     max(version for version in known[each] if version[0] <= entry.revision)[1]
                     for each in ids
                 ]
-                system += sign * _sum(turn for turn in turns if turn.role is Role.SYSTEM)
+                prompts = [turn for turn in turns if turn.role is Role.SYSTEM]
+                system += sign * _sum(prompts)
+                unpinned += sign * _sum(
+                    turn
+                    for turn in prompts
+                    if turn.resource_id in ledger
+                    and ledger.get(turn.resource_id) is not ResourceClass.PRESERVED
+                )
                 summarised += sign * _sum(turn for turn in turns if turn.is_gist)
-            pinned = entry.tokens[ResourceClass.PRESERVED] - system
+            pinned = entry.tokens[ResourceClass.PRESERVED] - (system - unpinned)
             verbatim = sum(entry.tokens.values()) - system - summarised - pinned
             entries.append(
                 {

@@ -11,10 +11,18 @@ from polycontext.base import PolycontextError
 from polycontext.nodes.inspection import KINDS, Inspector, kind_of
 from polycontext.polynomial import ContextSession
 from polycontext.testing import FAST, Move
+from polycontext.window import Role
 from tests.polynomial.conversations import session_moves
 
 SESSIONS = int(os.environ.get("INSPECTED", settings().max_examples))
 ACTS = ("compress", "undo", "pin", "recall", "forget", "rewind", "clear", "rule", "draft")
+
+
+def talk(session: ContextSession, rounds: int) -> None:
+    """Talk about shelves."""
+    for number in range(rounds):
+        session.add_user_turn(f"What stands on shelf {number}? Look behind the {number} jars.")
+        session.add_assistant_turn(f"On shelf {number} stand {number * 7} jars of pears.")
 
 
 def act(session: ContextSession, name: str, number: int) -> None:
@@ -76,19 +84,20 @@ def check_timeline(session: ContextSession) -> None:
     for revision, entry in enumerate(entries):
         view = (view - {*entry["went"]}) | {*entry["came"]}
         window = session.history.at(revision).window
-        assert sorted(view, key=lambda each: place(each, revision)) == [
-            turn.resource_id for turn in window.all_turns()
-        ]
+        turns = window.all_turns()
+        assert view == {turn.resource_id for turn in turns}
+        said = [turn.resource_id for turn in turns if turn.role is not Role.SYSTEM]
+        assert sorted(view & {*said}, key=lambda each: place(each, revision)) == said
         counted = dict.fromkeys(KINDS, 0)
-        for turn in window.all_turns():
+        for turn in turns:
             counted[kind_of(window, turn)] += turn.tokens or 0
         assert entry["tokens"] == [*counted.values()]
 
 
 @settings(max_examples=SESSIONS)
 @given(
-    st.lists(st.tuples(session_moves(12), st.sampled_from(ACTS), st.integers(1, 40)), max_size=4),
-    st.integers(150, 900),
+    st.lists(st.tuples(session_moves(12), st.sampled_from(ACTS), st.integers(1, 30)), max_size=4),
+    st.integers(150, 600),
 )
 def test_what_is_shown_of_any_session_holds(
     parts: list[tuple[list[Move], str, int]], budget: int
@@ -99,6 +108,7 @@ def test_what_is_shown_of_any_session_holds(
         with suppress(PolycontextError):
             for turn, resource_class in moves:
                 session.add(turn, resource_class)
+            talk(session, number)
         act(session, name, number)
     check_overview(session)
     check_timeline(session)
@@ -109,9 +119,7 @@ def test_what_is_shown_of_any_session_holds(
 def test_the_timeline_tells_the_view_at_every_event() -> None:
     """Also of a long session that was compressed, pinned, brought back, undone and rewound."""
     session = ContextSession(900, counter=FAST)
-    for number in range(30):
-        session.add_user_turn(f"What stands on shelf {number}? Look behind the {number} jars.")
-        session.add_assistant_turn(f"On shelf {number} stand {number * 7} jars of pears.")
+    talk(session, 30)
     for name, number in (("pin", 4), ("recall", 2), ("undo", 0), ("clear", 0), ("rewind", 30)):
         act(session, name, number)
     assert session.history.receipts()
