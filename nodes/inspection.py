@@ -97,8 +97,8 @@ class Inspector:
     def timeline(self) -> dict[str, Any]:
         """Return what stood after each event: the tokens of each kind, and what came and went.
 
-        Law: the ids that came and have not gone, ordered by `place`, are those of the view; only
-        what was brought back from before a clear stands behind the system messages.
+        Law: the ids that came and have not gone, ordered by `place` and gists first, are those of
+        the view, unless something was brought back from before a clear.
         """
         known, entries = _versions(self._session), list[dict[str, Any]]()
         ledger, system, summarised, unpinned = self._session.window.linearity, 0, 0, 0

@@ -11,7 +11,6 @@ from polycontext.base import PolycontextError
 from polycontext.nodes.inspection import KINDS, Inspector, kind_of
 from polycontext.polynomial import ContextSession
 from polycontext.testing import FAST, Move
-from polycontext.window import Role
 from tests.polynomial.conversations import session_moves
 
 SESSIONS = int(os.environ.get("INSPECTED", settings().max_examples))
@@ -70,13 +69,13 @@ def check_timeline(session: ContextSession) -> None:
     inspector = Inspector(session)
     versions = inspector.turns()
 
-    def place(key: str, revision: int) -> int:
-        """Return the place of the version that stood then."""
+    def place(key: str, revision: int) -> tuple[int, bool]:
+        """Return the place of the version that stood then; a gist stands before its sources."""
         return max(
-            (int(each["came"]), int(each["place"]))
+            (int(each["came"]), int(each["place"]), each["kind"] != "summarised")
             for each in versions
             if each["id"] == key and each["came"] <= revision
-        )[1]
+        )[1:]
 
     view = set[str]()
     entries = inspector.timeline()["entries"]
@@ -86,8 +85,10 @@ def check_timeline(session: ContextSession) -> None:
         window = session.history.at(revision).window
         turns = window.all_turns()
         assert view == {turn.resource_id for turn in turns}
-        said = [turn.resource_id for turn in turns if turn.role is not Role.SYSTEM]
-        assert sorted(view & {*said}, key=lambda each: place(each, revision)) == said
+        kinds = {each["kind"] for each in entries[: revision + 1]}
+        if not {"clear", "recall"} <= kinds:
+            ids = [turn.resource_id for turn in turns]
+            assert sorted(view, key=lambda each: place(each, revision)) == ids
         counted = dict.fromkeys(KINDS, 0)
         for turn in turns:
             counted[kind_of(window, turn)] += turn.tokens or 0
