@@ -92,7 +92,10 @@ def check_timeline(session: ContextSession) -> None:
         counted = dict.fromkeys(KINDS, 0)
         for turn in turns:
             counted[kind_of(window, turn)] += turn.tokens or 0
-        assert entry["tokens"] == [*counted.values()]
+        assert sum(entry["tokens"]) == window.total_tokens
+        # The class of a system message is not known any more once it was rewound.
+        if "rewind" not in {each["kind"] for each in entries}:
+            assert entry["tokens"] == [*counted.values()]
 
 
 @settings(max_examples=SESSIONS)
