@@ -14,8 +14,8 @@ from polycontext.window import Role, Turn
 from polycontext.window.items import attachment_of
 from polycontext.window.rules import is_rule
 
-ENDINGS = "endings"
-"""The document in which a session keeps how its answers ended, by the id of the last message."""
+ENDING = "ending"
+"""The document in which a session keeps how its last unfinished answer ended."""
 
 
 class EndingKind(StrEnum):
@@ -79,11 +79,8 @@ def keep_ending(session: ContextSession, ending: Ending) -> None:
     turn = last_said(session)
     if turn is None or ending.kind is EndingKind.DONE:
         return
-    key, value = turn.resource_id, ending.to_data(turn.resource_id)
-    path = "/" + key.replace("~", "~0").replace("/", "~1")
-    first = {"op": "add", "path": "", "value": {}}
-    mark = {"op": "add", "path": path, "value": value}
-    session.documents.patch(ENDINGS, lambda known: [mark] if known is not None else [first, mark])
+    mark = {"op": "add", "path": "", "value": ending.to_data(turn.resource_id)}
+    session.documents.patch(ENDING, lambda _: [mark])
 
 
 def kept_ending(session: ContextSession) -> dict[str, Any] | None:
@@ -91,8 +88,8 @@ def kept_ending(session: ContextSession) -> dict[str, Any] | None:
     turn = last_said(session)
     if turn is None:
         return None
-    known = session.conversation.documents.get(ENDINGS, {}).get(turn.resource_id)
-    if known is not None:
-        return dict(known)
+    match session.documents.get(ENDING):
+        case {"messageId": turn.resource_id} as known:
+            return dict(known)
     is_answer = turn.role is Role.ASSISTANT and not turn.tool_calls
     return Ending().to_data(turn.resource_id) if is_answer else None

@@ -97,19 +97,27 @@ class Inspector:
     def timeline(self) -> dict[str, Any]:
         """Return what stood after each event: the tokens of each kind, and what came and went.
 
-        Law: the ids that came and have not gone, ordered by `place`, are those of the view.
+        Law: the ids that came and have not gone, ordered by `place` and gists first, are those of
+        the view, unless something was brought back from before a clear.
         """
         known, entries = _versions(self._session), list[dict[str, Any]]()
-        system = summarised = 0
+        ledger, system, summarised, unpinned = self._session.window.linearity, 0, 0, 0
         for entry in self._session.history.timeline():
             for sign, ids in ((1, entry.came), (-1, entry.went)):
                 turns = [
                     max(version for version in known[each] if version[0] <= entry.revision)[1]
                     for each in ids
                 ]
-                system += sign * _sum(turn for turn in turns if turn.role is Role.SYSTEM)
+                prompts = [turn for turn in turns if turn.role is Role.SYSTEM]
+                system += sign * _sum(prompts)
+                unpinned += sign * _sum(
+                    turn
+                    for turn in prompts
+                    if turn.resource_id in ledger
+                    and ledger.get(turn.resource_id) is not ResourceClass.PRESERVED
+                )
                 summarised += sign * _sum(turn for turn in turns if turn.is_gist)
-            pinned = entry.tokens[ResourceClass.PRESERVED] - system
+            pinned = entry.tokens[ResourceClass.PRESERVED] - (system - unpinned)
             verbatim = sum(entry.tokens.values()) - system - summarised - pinned
             entries.append(
                 {
@@ -142,7 +150,6 @@ class Inspector:
                 "text": turn.text,
                 "calls": [asdict(call) for call in turn.tool_calls],
                 "callId": turn.tool_call_id,
-                "sources": [*turn.sources],
             }
             if ids is not None and turn.resource_id in session.window.linearity:
                 data |= self._history_of(turn.resource_id, receipts)
@@ -152,15 +159,6 @@ class Inspector:
     def _history_of(self, key: str, receipts: Mapping[int, CompressionReceipt]) -> dict[str, Any]:
         told = self._session.explain(key)
         receipt = receipts.get(told.since or 0)
-        gist = next(
-            (
-                turn
-                for turn in self._session.window.all_turns()
-                if turn.resource_id == told.stands_for_it and is_summary(turn)
-            ),
-            None,
-        )
-        lines = () if gist is None else self._lines(gist)
         return {
             "class": told.resource_class.name,
             "classBy": told.by,
@@ -172,8 +170,6 @@ class Inspector:
             "leftBy": receipt and receipt.summariser and receipt.summariser.name,
             "leftWhy": receipt
             and next((atom.why for atom in receipt.atoms if key in atom.turns), None),
-            "gist": told.stands_for_it,
-            "lines": [number for number, line in enumerate(lines, 1) if key in line["sources"]],
         }
 
     def draft(self, text: str) -> dict[str, Any]:

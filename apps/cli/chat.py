@@ -9,6 +9,7 @@ from attrs import define
 
 from polycontext.base import PolycontextError
 from polycontext.models import Answering, in_whole_characters, metadata_of, settle
+from polycontext.nodes.endings import kept_ending
 from polycontext.pills import asend_resolved
 from polycontext.polynomial import ContextSession
 
@@ -84,6 +85,8 @@ class _Talk:
         if self.is_at_terminal:
             said = len(self.session.conversation.log)
             tell(f"session {self.name}: {said} messages so far. Type /help for help.", "dim")
+            if (ending := kept_ending(self.session)) and ending["text"]:
+                tell(ending["text"], "yellow")
         failures = 0
         with interruptible_runner() as runner:
             try:

@@ -47,7 +47,7 @@ def ending_of(  # noqa: PLR0911 - one for each
         return Ending() if text.strip() else Ending(EndingKind.EMPTY)
     if isinstance(error, UnfinishedError):
         return error.ending
-    if names & {"CancelledError", "KeyboardInterrupt"}:
+    if names & {"CancelledError", "KeyboardInterrupt", "SystemExit"}:
         return Ending(EndingKind.STOPPED)
     if isinstance(error, ContextOverflowError) or "context_length" in str(
         getattr(error, "code", "")

@@ -144,11 +144,11 @@ def _inspection_schemas() -> dict[str, Any]:
     described = "id role kind tokens#? place# at tool?"
     turn = _object(
         "A message or a summary. `class…` say who set its class, why and when; `left…` what took "
-        "it out of the view; `lines` are those of the summary `gist` that come from it.",
-        f"{described} came# text callId? sources*",
+        "it out of the view.",
+        f"{described} came# text callId?",
         calls=_list(_object("A tool call.", "id name arguments")),
     )
-    more = "class? classBy? classWhy? classAt? left? since#? leftAt? leftBy? leftWhy? gist? lines#*"
+    more = "class? classBy? classWhy? classAt? left? since#? leftAt? leftBy? leftWhy?"
     turn["properties"] |= _object("", more)["properties"]
     line = _object("A line, and the messages that it comes from.", "text sources*")
     return {

@@ -39,7 +39,7 @@ _PIECE = 1 << 16
 
 _LINKED = re.compile(r'<(script|link)\b[^>]*(?:src|href)="\./([^"]+)"[^>]*>(?:</script>)?')
 _FONT = re.compile(r"""url\(["']?(?:\./)?([\w-]+\.woff2)["']?\)""")
-_REPORT = '<script type="application/json" id="polycontext-report">'
+_REPORT = '<script type="application/gzip" id="polycontext-report">'
 
 
 def report_page(data: object) -> str:
@@ -57,7 +57,7 @@ def report_page(data: object) -> str:
         return f"url(data:font/woff2;base64,{b64encode((FOLDER / font[1]).read_bytes()).decode()})"
 
     page = _LINKED.sub(inlined, (FOLDER / "index.html").read_text(encoding="utf-8"))
-    text = orjson.dumps(data).decode().replace("<", "\\u003c")
+    text = b64encode(compress(orjson.dumps(data), mtime=0)).decode()
     return page.replace("<head>", f"<head>\n{_REPORT}{text}</script>", 1)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from polycontext import ContextSession
+from polycontext.nodes.endings import Ending, EndingKind, keep_ending
 from tests.cli.slow_endpoint import WAIT, SlowEndpoint
 
 pty = pytest.importorskip("pty", reason="there are no pseudo terminals here")
@@ -86,6 +87,19 @@ def test_ctrl_c_ends_an_answer_and_keeps_what_was_said(folder: Path) -> None:
     assert asked == ["What is there?", "Plums and", "And else?"]
 
 
+def test_how_the_last_answer_ended_is_told_again(folder: Path) -> None:
+    """When the session is opened; an answer that is done needs no words."""
+    with ContextSession.open(folder / "chat.db", "s", max_tokens=2_000) as session:
+        session.add_user_turn("What is there?")
+        keep_ending(session, Ending(EndingKind.REFUSED))
+    with OnATerminal(folder, *WHERE) as chat:
+        chat.see("session s: 1 messages so far", "The model refused to answer.", "> ")
+        chat.press("And else?\n")
+        chat.see("You said", "> ")
+    with OnATerminal(folder, *WHERE) as chat:
+        assert "refused" not in chat.see("session s: 3 messages so far", "> ")
+
+
 @pytest.mark.gate
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_keeps_what_was_said(folder: Path, told: signal.Signals) -> None:
@@ -101,6 +115,8 @@ def test_told_to_end_it_keeps_what_was_said(folder: Path, told: signal.Signals) 
         os.kill(chat.process.pid, told)
         assert chat.end() == 128 + told
     assert said(folder) == [("user", "What is there?"), ("assistant", "Plums and")]
+    with OnATerminal(folder, *WHERE) as chat:
+        chat.see("You stopped this answer. Its text so far is kept.", "> ")
 
 
 @pytest.mark.gate

@@ -2,14 +2,17 @@
 
 import json
 import re
+from base64 import b64decode
+from gzip import decompress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.command import EXAMPLE, Command, user
+from tests.house import gated
 
-_DATA = re.compile(r'<script type="application/json" id="polycontext-report">(.*?)</script>')
+_DATA = re.compile(r'<script type="application/gzip" id="polycontext-report">(.*?)</script>')
 
 
 def data_of(page: str) -> Any:
@@ -18,7 +21,7 @@ def data_of(page: str) -> Any:
         re.search(r'(?:src|href)="(?!data:)', _DATA.sub("", page).partition("<script")[0]) is None
     )
     [text] = _DATA.findall(page)
-    return json.loads(text)
+    return json.loads(decompress(b64decode(text)))
 
 
 def test_a_transcript_is_reported(polycontext: Command) -> None:
@@ -48,6 +51,31 @@ def test_a_session_is_reported(polycontext: Command, tmp_path: Path) -> None:
     told = data_of(page)
     assert told["title"] == "trip"
     assert told["turns"]["turns"][0]["text"] == "Is </script><script>alert(1)</script> shown?"
+
+
+@pytest.mark.parametrize("turns", gated([500, 5_000], 500))
+def test_the_report_of_a_long_session_is_small(
+    polycontext: Command, tmp_path: Path, turns: int
+) -> None:
+    """Texts that repeat in past summaries take little: 5,000 turns are less than 5 MB."""
+    said = [
+        {
+            "role": "assistant" if number % 2 else "user",
+            "content": f"On shelf {number} stand {number * 7} jars of pears. Ann{number} put them "
+            f"there, and the label says batch B-{number * 31}.",
+        }
+        for number in range(turns)
+    ]
+    file = tmp_path / "said.json"
+    file.write_text(json.dumps(said))
+    ran = polycontext("inspect", file, "--max-tokens", "4000")
+    assert ran.code == 0, ran.err
+    told = data_of(ran.out)
+    assert len(told["inspection"]["turns"]) == turns
+    assert len(told["receipts"]["receipts"]) > turns / 50
+    [text] = _DATA.findall(ran.out)
+    assert len(text) < 400 * turns
+    assert len(ran.out) < 5_000_000
 
 
 @pytest.mark.parametrize("name", ["nowhere", "nowhere.jsonl"])

@@ -13,7 +13,8 @@ if (!place)
     "the page has no place for itself: index.html must hold an element with the id page",
   );
 applyTheme();
-const report = embeddedReport();
-createRoot(place).render(
-  <StrictMode>{report ? <ReportPage report={report} /> : <App />}</StrictMode>,
+void embeddedReport().then((report) =>
+  createRoot(place).render(
+    <StrictMode>{report ? <ReportPage report={report} /> : <App />}</StrictMode>,
+  ),
 );

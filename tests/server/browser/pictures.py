@@ -1,4 +1,4 @@
-"""Take the screenshots of docs/server.md in Chromium: light, dark, pressured and narrow.
+"""Take the screenshots of docs/page.md in Chromium: light, dark, pressured and narrow.
 
 Usage: python -m tests.server.browser.pictures
 """

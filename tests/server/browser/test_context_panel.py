@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from polycontext.cli.app import main
 from polycontext.polynomial import ContextSession
 from polycontext.server.chats import key_of
 from polycontext.window import ToolCall
@@ -108,41 +109,19 @@ def test_an_agents_session_is_read_and_continued_as_a_branch(browser: Any, store
         assert tab.faults == []
 
 
-def test_a_report_answers_without_a_server(browser: Any, store: Path) -> None:
-    """The same panel answers from the data in the page, and asks the network for nothing."""
-    with served(store, "--max-tokens", "900") as server:
-        place = f"{server.url}/api/sessions/{name_of(server.url, own=True)}"
-
-        def got(path: str) -> Any:
-            return httpx.get(f"{place}/{path}", timeout=300).json()
-
-        inspection = got("inspect")
-        ids = [each["id"] for each in (*inspection["turns"], *inspection["summaries"])]
-        turns = []
-        for start in range(0, len(ids), 100):
-            asked = "&".join(f"id={each}" for each in ids[start : start + 100])
-            turns += got(f"inspect/turns?{asked}")["turns"]
-        report = {
-            "title": "cellar",
-            "inspection": inspection,
-            "timeline": got("inspect/timeline"),
-            "receipts": got("receipts"),
-            "turns": {"turns": turns},
-        }
-        data = json.dumps(report).replace("<", "\\u003c")
-        element = f'<script type="application/json" id="polycontext-report">{data}</script>'
-        page = httpx.get(server.url, timeout=300).text.replace("<script", f"{element}<script", 1)
-        context = browser.new_context(viewport=WIDE)
-        asked_for: list[str] = []
-        context.on("request", lambda request: asked_for.append(request.url))
-        context.route(
-            f"{server.url}/", lambda route: route.fulfill(body=page, content_type="text/html")
-        )
-        tab = Tab(context, f"{server.url}/")
-        answers(tab)
-        assert tab.button("Bring back").count() == 0
-        assert not [url for url in asked_for if "/api/" in url]
-        assert tab.faults == []
+def test_a_report_answers_without_a_server(browser: Any, store: Path, tmp_path: Path) -> None:
+    """The same panel answers from the data in the file, and asks the network for nothing."""
+    report = tmp_path / "report.html"
+    said = ["inspect", key_of("local", "chat"), "--store", str(store), "-o", str(report)]
+    assert main(said) == 0
+    context = browser.new_context(viewport=WIDE)
+    asked_for: list[str] = []
+    context.on("request", lambda request: asked_for.append(request.url))
+    tab = Tab(context, report.as_uri())
+    answers(tab)
+    assert tab.button("Bring back").count() == 0
+    assert not [url for url in asked_for if url.startswith("http")]
+    assert tab.faults == []
 
 
 @pytest.mark.parametrize("width", [360, 1280])
@@ -174,3 +153,6 @@ def test_axe_finds_nothing_in_the_panel(browser: Any, store: Path, scheme: str, 
         tab.page.get_by_role("slider").fill("5")
         tab.page.get_by_text("What the model saw at turn 5 of").first.wait_for()
         clean(tab, "past")
+        tab.button("Hide context").click()
+        tab.messages.filter(has_text=FACT).wait_for()  # what the model saw stays
+        clean(tab, "conversation of the past")

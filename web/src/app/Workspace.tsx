@@ -52,7 +52,6 @@ export function Workspace({ source: given, isReadOnly, ...props }: Props) {
   function show(open: boolean) {
     setOpen(open);
     if (innerWidth >= WIDE) keep("context", open);
-    if (!open) setAt(null);
   }
 
   async function clear() {

@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
-import { departureOf, type TurnDetail } from "./data";
+import { departureOf, type Turn, type TurnDetail } from "./data";
 import { SummarySheet } from "./SummarySheet";
 import { textOf } from "./TurnLink";
 import { type Inspected, useDetail } from "./useInspection";
@@ -56,7 +56,7 @@ export function TurnDialog({ id, inspected, onTurn, onClose, onShow, onRecall }:
         </p>
       )}
       {detail && turn && <Why id={id} detail={detail} inspected={inspected} isGone={isGone} />}
-      {detail && <Replacement detail={detail} inspected={inspected} onTurn={onTurn} />}
+      {turn && <Replacement turn={turn} inspected={inspected} onTurn={onTurn} />}
       {summary ? (
         <SummarySheet summary={summary} inspected={inspected} onTurn={onTurn} onRecall={onRecall} />
       ) : (
@@ -87,7 +87,7 @@ export function TurnDialog({ id, inspected, onTurn, onClose, onShow, onRecall }:
 function Why(props: { id: string; detail: TurnDetail; inspected: Inspected; isGone: boolean }) {
   const { id, detail, inspected, isGone } = props;
   const { left, since, leftAt, leftBy, leftWhy } =
-    detail.left === null && isGone
+    detail.class === undefined && isGone
       ? departureOf(id, inspected.timeline ?? [], inspected.receipts)
       : detail;
   const rows = [
@@ -108,23 +108,18 @@ function Why(props: { id: string; detail: TurnDetail; inspected: Inspected; isGo
   );
 }
 
-function momentOf(turn: number | null, at: string | null): string {
+function momentOf(turn?: number | null, at?: string | null): string {
   const when = at ? new Date(at).toLocaleString() : "";
-  return turn === null ? when : `turn ${turn}${when && `, ${when}`}`;
+  return turn == null ? when : `turn ${turn}${when && `, ${when}`}`;
 }
 
 /** Show the lines of the summary that stand for a message. */
-function Replacement(props: {
-  detail: TurnDetail;
-  inspected: Inspected;
-  onTurn: (id: string) => void;
-}) {
-  const { detail, inspected, onTurn } = props;
-  const summary = inspected.now.summaries.find(({ id }) => id === detail.gist);
-  if (!detail.gist) return null;
-  const lines = summary?.lines.filter(
-    (line, index) => detail.lines.includes(index + 1) || line.sources.includes(detail.id),
-  );
+function Replacement(props: { turn: Turn; inspected: Inspected; onTurn: (id: string) => void }) {
+  const { turn, inspected, onTurn } = props;
+  const { gist } = turn;
+  const summary = inspected.now.summaries.find(({ id }) => id === gist);
+  if (!gist) return null;
+  const lines = summary?.lines.filter(({ sources }) => sources.includes(turn.id));
   return (
     <>
       <h3>What replaced it</h3>
@@ -134,7 +129,7 @@ function Replacement(props: {
         </p>
       ))}
       {!lines?.length && <p className="soft">No line of the summary comes from this message.</p>}
-      <button type="button" className="plain" onClick={() => onTurn(detail.gist ?? "")}>
+      <button type="button" className="plain" onClick={() => onTurn(gist)}>
         Open the summary
       </button>
     </>

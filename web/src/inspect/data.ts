@@ -78,18 +78,16 @@ export interface TurnDetail {
   calls: { id: string; name: string; arguments: string }[];
   tool: string | null;
   callId: string | null;
-  sources: string[];
-  class: string | null;
-  classBy: string | null;
-  classWhy: string | null;
-  classAt: string | null;
-  left: string | null;
-  since: number | null;
-  leftAt: string | null;
-  leftBy: string | null;
-  leftWhy: string | null;
-  gist: string | null;
-  lines: number[];
+  /** who set its class, and what took it out of the window; a report and a summary lack them */
+  class?: string;
+  classBy?: string | null;
+  classWhy?: string | null;
+  classAt?: string | null;
+  left?: string | null;
+  since?: number | null;
+  leftAt?: string | null;
+  leftBy?: string | null;
+  leftWhy?: string | null;
 }
 
 /** The window after one event of the session. */
@@ -144,9 +142,12 @@ export interface Report {
 }
 
 /** Return the report that this page holds; null on a server's page. */
-export function embeddedReport(): Report | null {
-  const element = document.getElementById("polycontext-report");
-  return element ? (JSON.parse(element.textContent ?? "") as Report) : null;
+export async function embeddedReport(): Promise<Report | null> {
+  const packed = document.getElementById("polycontext-report")?.textContent;
+  if (!packed) return null;
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const data = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return (await new Response(data).json()) as Report;
 }
 
 /** Return a source that answers from a report, without a network. */
