@@ -20,7 +20,7 @@ MARK = re.compile(
     r"(?: [a-z]+){0,3}\)?)?(?: ?…)?\]?"
 )
 """A mark of an omission: an ellipsis, optionally with a count."""
-TIMES = re.compile(r" \((?:×\d+|\d+×)\)")
+TIMES = re.compile(r" \((?:×\d+|\d+×)(?:, the last shown|, before: .*?)?\)(?= ->|\n|$)")
 """How often a line or a call occurs."""
 WAS = re.compile(r" ?\((?:was|were|before:?|formerly) ([^()]*)\)")
 """A note of the previous value."""

@@ -10,7 +10,7 @@ from .cues import MOST_STEPS, is_done, is_open
 from .events import Event, Happening
 from .items import MARK, Item, Section, ranged
 from .pieces import one_line
-from .prose import is_closer, is_guess, is_intention, is_item, is_question, sentences_of
+from .prose import is_closer, is_guess, is_intention, is_question, sentences_of
 from .records import inline, read_json
 from .thinning import thinned
 
@@ -100,8 +100,7 @@ def _joined(told: Sequence[tuple[int, str]]) -> str:
     """Return whole sentences on a line each, since a line may end between them; gaps are marked."""
     lines, last = list[str](), told[0][0] - 1
     for place, text in told:
-        is_gap = place > last + 1 and not is_item(text)
-        lines.append(f"{MARK} {text}" if is_gap else text)
+        lines.append(f"{MARK} {text}" if place > last + 1 else text)
         last = place
     return "\n".join(lines)
 

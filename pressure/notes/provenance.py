@@ -17,7 +17,10 @@ from .lines import CALL_LINE, EARLIER, NOTICE, SPOKEN_LINE, TITLES
 from .pieces import one_line
 from .reading import attached_label, is_observation
 
-_PARTS = re.compile(r"\[?…(?: [\d,]+ [\w ]+)?\]?|, |; | -> ?|\n| \(\d+×\)|(?<=\S): |[()\[\]{}\"]")
+_PARTS = re.compile(
+    r"\[?…(?: [\d,]+ [\w ]+)?\]?| \(\d+×(?:, the last shown\)|, before: |\))|, |; | -> ?|\n"
+    r"|(?<=\S): |[()\[\]{}\"]"
+)
 _WAS = re.compile(r" \(was ([^)]*)\)")
 _NOTICE = re.compile(re.escape(NOTICE).replace(r"\{\}", r"(?:, see (\S+))?"))
 _WORD = re.compile(r"\w+")

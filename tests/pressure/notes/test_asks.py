@@ -38,7 +38,8 @@ def test_the_newest_message_comes_first() -> None:
 def test_a_request_that_a_word_sets_going_goes_before_older_ones() -> None:
     """It is what is being done, and its limits hold."""
     live = "Look into the leak at the quay first. No repairs yet, only tell me what you find there."
-    told = ["Use oak.", "Yes.", "Use HX9021, QX00KZ and VT4410 by 2031-07-04.", "Yes.", live, "Like this?"]
+    older = "Use HX9021, QX00KZ and VT4410 by 2031-07-04."
+    told = ["Use oak.", "Yes.", older, "Yes.", live, "Like this?"]
     items = ask_items(read(talk(*told)), read(talk("Proceed.")), total=6, is_anchored=True)
     assert max(items, key=lambda item: item.score).variants[0] == f"user: {live}"
 
