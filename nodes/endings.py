@@ -88,8 +88,8 @@ def kept_ending(session: ContextSession) -> dict[str, Any] | None:
     turn = last_said(session)
     if turn is None:
         return None
-    match session.documents.get(ENDING):
-        case {"messageId": turn.resource_id} as known:
-            return dict(known)
+    known = session.documents.get(ENDING)
+    if isinstance(known, dict) and known.get("messageId") == turn.resource_id:
+        return dict(known)
     is_answer = turn.role is Role.ASSISTANT and not turn.tool_calls
     return Ending().to_data(turn.resource_id) if is_answer else None
