@@ -53,7 +53,8 @@ _NAMES, _FOUND, _CHANGED = 96.0, 58.0, 102.0
 _RUN, _RECORDS, _READ, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 30.0, 66.0, 66.0, 86.0
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n.*?^\s*\1\s*$", re.MULTILINE | re.DOTALL)
 _SPECIFICATION = re.compile(
-    r"(?:task|spec|issue|ticket|plan|todo|prd|require|story|bug)[\w/.-]*\.(?:md|mdc|rst|txt)\b",
+    r"(?:^|[\s/\"'])(?:(?:tasks|specs|plans|issues|tickets|stories)/[\w.-]+|[\w.-]{0,60}"
+    r"(?:task|spec|issue|ticket|plan|todo|prd|require|story|bug)[\w.-]*)\.(?:md|mdc|rst|txt)\b",
     re.IGNORECASE,
 )
 _SHOWS = re.compile(r"(?:cd \S+ && )?(?:cat|less|head|nl|bat|sed|gh|glab|bd) ")
@@ -415,7 +416,7 @@ def _times(runs: Sequence[Event], last: str) -> str:
         return ""
     if len({event.arguments for event in runs}) > 1:
         return f" ({len(runs)}×, the last shown)"
-    earlier = [outcome(event.text)[-1] for event in runs[:-1]]
+    earlier = [outcome(event.text)[-1] for event in runs[:-1] if event.command]
     before = [_start(each, BEFORE) for each in earlier if each != last][-1:]
     return f" ({len(runs)}×{''.join(f', before: {each}' for each in before)})"
 

@@ -12,7 +12,7 @@ from polycontext.window.filler import is_opening
 
 from ..terms import relevance
 from .call_items import call_line
-from .events import Event, Happening
+from .events import Effect, Event, Happening
 from .items import MARK, Item, Section
 from .note import items_of, rule_items
 from .output import telling_lines
@@ -203,11 +203,12 @@ def _shortened(event: Event) -> Event:
         command=_thinned(event.command, MOST_OUTPUT),
         arguments=_short_arguments(event.arguments),
     )
-    if event.happening == Happening.EDIT:
+    if event.happening == Happening.EDIT or len(event.text) <= MOST_OUTPUT:
         return event._replace(text=_thinned(event.text, MOST_OUTPUT))
-    if len(event.text) <= MOST_OUTPUT:
-        return event
     _, value = parse_records(event.text)
+    if value is None and event.effect == Effect.READ:
+        # Equal lines of a file are not one line that was printed again.
+        return event._replace(text=_thinned(event.text, MOST_OUTPUT))
     if value is None:
         lines = telling_lines(event.text)[:MOST_LINES]
         return event._replace(text=thin("\n".join(lines), MOST_OUTPUT))

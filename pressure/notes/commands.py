@@ -12,7 +12,7 @@ LONGEST = 100_000
 
 _HEREDOC = re.compile(r"(?<!<)<<-?\s{0,9}(['\"]?)(\w{1,60})\1")
 _QUOTE = re.compile(r"\\.|['\"]", re.DOTALL)
-_NAME = re.compile(r"[^\s\"'{}|;]+")
+_NAME = re.compile(r"[^\s\"'{}|;$]+")
 _JOINT = re.compile(r"&&|\|\||[;\n|]|(?<![>&])&(?![>&])")
 _PREFIX = re.compile(
     r"(?:(?:sudo|time|nohup|command|exec|do|then|else|xargs(?: -\S+)*|timeout [\w.]+"
@@ -180,7 +180,7 @@ def _substituted(command: Command) -> Iterator[Edit]:
         return
     plain = [word for word in words[1:] if word and not word.startswith("-")]
     number = max(1, sum(flag in ("-e", "-pe") for flag in flags))
-    # Quotes inside quotes leave parts of the expression behind.
+    # Quotes inside quotes leave parts of the expression behind, and a variable names no file.
     for path in filter(_NAME.fullmatch, plain[number:]):
         for expression in plain[:number]:
             yield Edit(path, Change.SUBSTITUTE, text=expression)

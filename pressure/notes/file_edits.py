@@ -20,9 +20,12 @@ EDITED, RECENT, COMMITTED = 74.0, 12.0, 80.0
 _MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
 _LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
 _MOST_PATTERNS = 20
-_WRITES = re.compile(r"""\bopen\(\s*["']([^"'\n]{1,200})["'],\s*["'][wa]""")
-_WRITTEN = re.compile(r"""\.(?:write|replace|insert)\(|"{3}|'{3}""")
-"""What opens a file to write it, and the lines of a script that say what it writes there."""
+_WRITES = re.compile(r"""\bopen\(\s*(?:["']([^"'\n]{1,200})["']|(\w{1,60})),\s*["'][wa]""")
+_WRITTEN = re.compile(
+    r"""\.(?:write|replace|insert|append)\(|\[[^]\n]*:[^]\n]*\]\s*=[^=]|"{3}|'{3}"""
+)
+"""What opens a file to write it, by its path or a name for that, and the lines of a script that say
+what it writes there."""
 
 _NUMBER = re.compile(r"\A\s*\d+(?:→|│|\t|:\s)")
 
@@ -246,16 +249,23 @@ def _listed(old: Sequence[str], new: Sequence[str], limit: int) -> str:
 def _edit_of_script(written: Event) -> Event | None:
     """Return the edit that a script makes when it runs: the lines that it writes into a file."""
     script = written.text[:_LONGEST_TEXT]
-    target = _WRITES.search(script)
+    opened = _WRITES.search(script)
+    path = (opened[1] or _named_path(script, opened[2])) if opened else ""
     told, inside = list[str](), False
-    for line in script.split("\n") if target else ():
+    for line in script.split("\n") if path else ():
         quotes = line.count('"' * 3) + line.count("'" * 3)
         if line.strip() and (inside or _WRITTEN.search(line)):
             told.append(line)
         inside = inside != (quotes % 2 == 1)
-    if target is None or not told:
+    if not told:
         return None
-    return written._replace(path=target[1], change=Change.INSERT, text="\n".join(told))
+    return written._replace(path=path, change=Change.INSERT, text="\n".join(told))
+
+
+def _named_path(script: str, name: str) -> str:
+    """Return the path that a script gives a name, "" if it gives none."""
+    found = re.search(rf"""\b{name}\s*=\s*["']([^"'\n]{{1,200}})["']""", script)
+    return found[1] if found else ""
 
 
 def _runs(command: str, name: str) -> bool:

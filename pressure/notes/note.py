@@ -119,7 +119,8 @@ def named_in(
     for event in standing:
         for term in terms_of(f"{event.text} {event.arguments} {event.command}"):
             if is_strong(term) or (len(term) >= _LEAST_DIGITS and term.isdigit()):
-                named[term] += 3
+                # What was said last is wanted; a call may only have tried it.
+                named[term] += 5 if event.happening == Happening.ASK else 3
     return {term: weight for term, weight in named.items() if weight >= least}
 
 

@@ -128,6 +128,7 @@ def test_a_file_that_a_long_request_names_is_no_task() -> None:
         ("harbour.txt", "Look at harbour.txt. " + "The pier is long and grey. " * 20, ""),
         ("tasks.md", "Do tasks.md. " + "The pier is long and grey. " * 20, "Task"),
         ("tasks.md", "Go on.", ""),
+        ("taskstory/quay.md", "Look at taskstory/quay.md. " + "The pier is grey. " * 20, ""),
     ):
         turns = [user(asked), *done("read_file", {"path": path}, text), *BUSY_TALK]
         note = summarise(turns, 5_000)

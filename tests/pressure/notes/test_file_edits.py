@@ -64,6 +64,12 @@ def test_what_a_script_writes_into_a_file_is_an_edit_of_that_once_it_runs() -> N
         '+ """',
         "+ lines.insert(3, paint)",
     ]
+    named = called(
+        "write",
+        path="fix.py",
+        content=script.replace("'wall.py'", "path").replace("import sys", "path = 'wall.py'"),
+    )
+    assert text in told([*named, *run])
     assert not any("edited wall.py" in text for text in told(written))
     only_reads = called("write", path="fix.py", content=script.replace("'wall.py', 'w'", "'x'"))
     assert not any("edited wall.py" in text for text in told([*only_reads, *run]))
@@ -85,6 +91,7 @@ def test_a_file_has_no_quotes_in_its_name() -> None:
         """perl -pi -e 's{"quay":"a"}{"quay":"'"$TO"'"}g; s{"pier":"b"}{"pier":"c"}g' log.txt"""
     )
     assert all("pier" not in text.splitlines()[0] for text in told(ran(command)))
+    assert told(ran("sed -i 's/a/b/' $TARGET")) == []
     assert told(ran("sed -i 's/a/b/' log.txt")) == ["edited log.txt: sed s/a/b/"]
 
 
