@@ -11,7 +11,6 @@ from polycontext import ContextSession
 from polycontext.cli import options as shared
 from polycontext.testing.strict import StrictChat, StrictServer
 from tests.cli.command import Command, Ran
-from tests.house import ROOT
 
 Piece = str | BaseException | Callable[[], object]
 Talk = Callable[..., Ran]
@@ -210,8 +209,3 @@ def test_a_session_of_another_program_wants_to_be_told_its_size(
     where = ("chat", "s", "--store", tmp_path / "chat.db")
     assert "Pass --max-tokens or --model." in polycontext(*where, stdin="Hello").complaint
     assert polycontext(*where, "--max-tokens", 50_000, stdin="Hello").code == 0
-
-
-def test_the_chat_is_short() -> None:
-    """A reader takes it in at once."""
-    assert len((ROOT / "apps/cli/chat.py").read_text(encoding="utf-8").splitlines()) <= 150
