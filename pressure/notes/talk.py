@@ -55,6 +55,12 @@ _DIGIT = re.compile(r"\d")
 _SPEAKER = re.compile(r"\s*([^\W\d_][\w.'’-]{0,30}(?: [^\W\d_a-z][\w.'’-]{0,30}){0,2}):\s+(?=\S)")
 _HEADING = re.compile(r"#{1,6} |[^\n]{1,200}[:：][*_]*$")
 _QUESTION = re.compile(r"[?？]\W*$")
+_CORRECTS = re.compile(
+    r"\s{0,9}(?:(?:uh|um|er|oh|well|ähm?|euh)[\s,.]{1,9}){0,4}"
+    r"(?:no[\s,]+(?!one\b|need\b|longer\b|more\b)|non\s*,"
+    r"|(?:sorry|i mean|or rather|correction|scratch that|nein|vielmehr|pardon|perdón)\b)",
+    re.IGNORECASE,
+)
 _TAIL = 8
 
 
@@ -241,7 +247,7 @@ def _sentences(place: int, message: _Message, *, is_assisted: bool) -> list[_Sen
             head = line if _HEADING.match(line) and len(line) <= _LONGEST_HEAD else ""
         elif head:
             sizes[head] += 1
-        ends = [] if is_listed else sentence_ends(line)
+        ends = [] if is_listed else _uncorrected_ends(line)
         for start, end in pairwise((0, *ends, len(line))):
             text = line[start:end].strip()
             terms = terms_of(text)
@@ -254,6 +260,11 @@ def _sentences(place: int, message: _Message, *, is_assisted: bool) -> list[_Sen
                 _Sentence(place, text, number, terms, factor * (_ASKS if _asks(text) else 1), under)
             )
     return [each._replace(listed=sizes[each.head]) for each in found]
+
+
+def _uncorrected_ends(line: str) -> list[int]:
+    """Return where sentences end that the next one does not take back: both are told or none."""
+    return [end for end in sentence_ends(line) if not _CORRECTS.match(line, end)]
 
 
 def _wanted(sentences: Sequence[_Sentence], asked: str) -> Sequence[_Sentence]:

@@ -193,6 +193,21 @@ def test_fillers_make_no_item() -> None:
     assert len(talk_items(events, 4, PLENTY)) == 1
 
 
+@pytest.mark.parametrize("takes_back", ["Uh no , younger .", "Sorry, at 39.", "I mean under it."])
+def test_a_correction_stands_with_what_it_takes_back(takes_back: str) -> None:
+    """Alone, what it takes back would say the opposite."""
+    wrong = "Berth HX9021 is for boats of forty feet plus."
+    (item, *_) = talk_items(said(f"{wrong} {takes_back} The crew waits.", "Fine."), 2, 60)
+    assert all(f"{wrong} {takes_back}" in text for text in item.variants)
+
+
+def test_no_one_corrects_nobody() -> None:
+    """A sentence that begins with "no one" stands for itself."""
+    texts = ("Berth HX9021 is for boats of forty feet. No one minds.", "Fine.")
+    (item, *_) = talk_items(said(*texts), 2, 60)
+    assert "No one" not in item.variants[-1]
+
+
 def test_repeated_sentences_are_told_once() -> None:
     """What was said before adds nothing."""
     events = said(*["The vat holds 240 litres of cider."] * 3, names=["Ana", "Bo"])
