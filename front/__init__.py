@@ -16,6 +16,7 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 _ELSEWHERE = {
     "Agent": "polycontext.agents",
     "FixedThreshold": "polycontext.pressure",
+    "SQLiteStore": "polycontext.polynomial.stores",
     "wrap": "polycontext.adapters.openai, or .anthropic",
 }
 """What people import from here, and where it is."""

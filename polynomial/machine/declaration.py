@@ -16,6 +16,7 @@ from statemachine import State as DeclaredState
 from statemachine.event import Event
 from statemachine.factory import StateMachineMetaclass
 from statemachine.graph import iterate_states
+from statemachine.signature import SignatureAdapter
 from statemachine.state import AnyState
 from statemachine.states import States
 from statemachine.transition import Transition
@@ -73,6 +74,8 @@ class OwnStates(StateMachineMetaclass):
         return {}
 
     def __init__(self, name: str, bases: tuple[type], attrs: dict[str, Any]) -> None:
+        # The library keeps signatures by name, also of a class that this one takes the place of.
+        SignatureAdapter.from_callable.clear_cache()
         super().__init__(name, bases, attrs)
         self._declared = {id(each): len(each.transitions) for each in self.states_map.values()}
         moves = _moves_in(attrs.values(), ())

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from statemachine import Event, HistoryState, State
@@ -517,6 +517,11 @@ async def coroutine(self: object) -> bool:
     return True
 
 
+async def anew(self: object, step: object) -> bool:
+    """Return True."""
+    return True
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "parallel": ({"pause": lambda _: FROM.to(Inner), "inner": Inner}, "not in parallel regions"),
     "history": (
@@ -546,6 +551,19 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "on_enter to start the work",
     ),
 }
+
+
+def test_a_class_that_is_declared_anew_is_read_anew() -> None:
+    """A guard that became a coroutine function is refused, as in a cell that is run again."""
+
+    def declare(may: Callable[..., Any]) -> ContextMachine:
+        may.__qualname__ = "Anew.may"
+        attrs = {"__module__": __name__, "may": may, "pause": FROM.to.itself(cond="may")}
+        return cast("type[ContextMachine]", type("Anew", (ContextMachine,), attrs))()
+
+    declare(lambda self, step: True)
+    with pytest.raises(InvalidOptionError, match="no coroutine functions"):
+        declare(anew)
 
 
 @pytest.mark.parametrize("name", REFUSED)
