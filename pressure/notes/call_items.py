@@ -37,7 +37,7 @@ LONG_LINE, LEAST_NAME, MOST_DEFINED = 5, 5, 14
 """The words of a line of prose, the letters of a name that asks for a file, and the definitions of
 a file that are told."""
 
-POINTER, MOST_WHOLE, OLDER, BEFORE = 300, 3, 25, 60
+POINTER, MOST_WHOLE, OLDER, BEFORE = 300, 3, 25, 100
 """The most characters of a request that leaves the task to a file that it names; how many of the
 files that were read last are not told less for their age, and by how much others are; the most
 characters of an outcome that another followed."""

@@ -558,7 +558,8 @@ def test_a_class_that_is_declared_anew_is_read_anew() -> None:
 
     def declare(may: Callable[..., Any]) -> ContextMachine:
         may.__qualname__ = "Anew.may"
-        attrs = {"__module__": __name__, "may": may, "pause": FROM.to.itself(cond="may")}
+        pause = FROM.to.itself(cond="may")  # type: ignore[no-untyped-call]
+        attrs = {"__module__": __name__, "may": may, "pause": pause}
         return cast("type[ContextMachine]", type("Anew", (ContextMachine,), attrs))()
 
     declare(lambda self, step: True)
