@@ -10,7 +10,7 @@ python-statemachine alone decides which transition is taken.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import copy
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from statemachine import State as DeclaredState
 from statemachine.event import Event
@@ -75,7 +75,7 @@ class OwnStates(StateMachineMetaclass):
 
     def __init__(self, name: str, bases: tuple[type], attrs: dict[str, Any]) -> None:
         # The library keeps signatures by name, also of a class that this one takes the place of.
-        SignatureAdapter.from_callable.clear_cache()
+        cast("Any", SignatureAdapter.from_callable).clear_cache()
         super().__init__(name, bases, attrs)
         self._declared = {id(each): len(each.transitions) for each in self.states_map.values()}
         moves = _moves_in(attrs.values(), ())
