@@ -1,12 +1,12 @@
 """Rows from an iterable, shortened in this process or on several cores."""
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
 
-from polycontext.base import InvalidDataError, PolycontextError
+from polycontext.base import InvalidDataError, PolycontextError, is_whole, require
 
 from .pieces import Done, Piece, Rejected
 from .pool import Pool
@@ -34,10 +34,15 @@ def compress_rows(
 
     Raises:
         InvalidDataError: a row cannot be shortened, and there is no `rejected`.
+        InvalidOptionError: an option is invalid.
 
     >>> [*compress_rows([[{"role": "user", "content": "Hello!"}]], max_tokens=100)]
     [[{'role': 'user', 'content': 'Hello!'}]]
     """
+    are_several = not isinstance(rows, Mapping | str | bytes)
+    require("rows", rows, are_several, "a list of rows, also for one row")
+    require("rejected", rejected, rejected is None or callable(rejected), "a function, or None")
+    require("workers", workers, is_whole(workers, 1), "a whole number of processes, at least 1")
     work = _RowWork(RowCompressor(max_tokens=max_tokens, **options))
     pieces = (Piece(number, number, pickle.dumps(row)) for number, row in enumerate(rows, 1))
     for done in Pool(workers).map(work, pieces):

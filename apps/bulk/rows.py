@@ -21,6 +21,7 @@ MOST_ROW_BYTES = 3 * 2**20
 
 
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
+    require("keep", columns, not isinstance(columns, str), "a list of columns")
     return tuple(columns)
 
 

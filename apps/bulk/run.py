@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Protocol, Self
 
 from attrs import asdict, define, field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError, require
 from polycontext.polynomial.stores import FileLock
 
 from .figures import Figures
@@ -102,6 +102,8 @@ def compress_file(
         InvalidOptionError: a name has another ending.
         OSError: the output cannot be written; finished rows are kept.
     """
+    legal = "a RowCompressor, such as RowCompressor(max_tokens=4000)"
+    require("compressor", compressor, isinstance(compressor, RowCompressor), legal)
     run = _Run(Path(source), Path(output), compressor)
     with run.locked():
         return run.report_of_complete() or run.go(engine or Pool(), advance)

@@ -24,7 +24,8 @@ def aligned(
         InvalidDataError: the column has not one number for each message.
     """
     if not isinstance(values, list) or not all(isinstance(each, int | float) for each in values):
-        raise InvalidDataError(column, "is not a list of numbers", "one number for each message")
+        problem = "is missing" if values is None else "is not a list of numbers"
+        raise InvalidDataError(column, problem, "one number for each message")
     if len(values) != messages:
         what = f"has {len(values):,} values for {messages:,} messages"
         legal = (

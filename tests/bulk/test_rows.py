@@ -2,14 +2,14 @@
 
 import json
 from collections import UserDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from polycontext import project
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.bulk import Rejected, RowCompressor, compress_rows
+from polycontext.bulk import Rejected, RowCompressor, compress_file, compress_rows
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window.providers import check
 from tests.bulk.data_sets import BUDGET, rows
@@ -162,7 +162,7 @@ def test_the_system_prompt_beside_the_messages_has_no_value() -> None:
     ("values", "told"),
     [
         ([1] * 500, "has 500 values for 12 messages. Use one value for each message; values for"),
-        (None, "is not a list of numbers"),
+        (None, "is missing"),
         (["a"] * 12, "is not a list of numbers"),
     ],
 )
@@ -231,3 +231,19 @@ def test_rows_of_other_libraries_become_messages() -> None:
     assert compressor(line)["body"]["model"] == "gpt-5"
     assert len(compressor(line)["body"]["messages"]) < 9
     assert RowCompressor(max_tokens=90_000)(line) is line
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: RowCompressor(max_tokens=90, keep="mask"), "a list of columns"),
+        (lambda: [*compress_rows({"messages": []}, 90)], "a list of rows"),
+        (lambda: [*compress_rows([], 90, rejected=[])], "a function"),  # type: ignore[arg-type]
+        (lambda: [*compress_rows([], 90, workers=0)], "at least 1"),
+        (lambda: compress_file("a.jsonl", "b.jsonl", 4000), "RowCompressor\\("),  # type: ignore[arg-type]
+    ],
+)
+def test_a_wrong_option_says_what_to_write(call: Callable[[], object], told: str) -> None:
+    """Before any row is read."""
+    with pytest.raises(InvalidOptionError, match=told):
+        call()
