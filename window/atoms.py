@@ -146,10 +146,13 @@ def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
     if turn.role is Role.TOOL:
         if turn.tool_call_id not in waiting:
             problem = f"its call {turn.tool_call_id!r} is not open (unknown, or already answered)"
-            call = "the assistant message with its call first, unless its result is there already"
-            raise OrderError(
-                turn.role, problem, f"results for {list(waiting)}" if waiting else call
+            legal = (
+                f"results for {list(waiting)}"
+                if waiting
+                else "the assistant message with its call first, since no call is open, "
+                "or nothing if the result is there"
             )
+            raise OrderError(turn.role, problem, legal)
         answered = waiting.index(turn.tool_call_id)
         return waiting[:answered] + waiting[answered + 1 :]
     if waiting:
