@@ -147,7 +147,7 @@ def lay_out(source: Path) -> None:
         shutil.copytree(
             ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__")
         )
-    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"):
+    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"):
         shutil.copy(ROOT / page, source / page)
     (source / "reference").mkdir()
     doors = packages()
@@ -166,6 +166,7 @@ def lay_out(source: Path) -> None:
             "docs/decisions/README",
             "CONTRIBUTING",
             "CHANGELOG",
+            "SECURITY",
         ],
     }
     trees = (
