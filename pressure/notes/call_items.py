@@ -37,7 +37,7 @@ LONG_LINE, LEAST_NAME, MOST_DEFINED = 5, 5, 14
 """The words of a line of prose, the letters of a name that asks for a file, and the definitions of
 a file that are told."""
 
-POINTER, MOST_WHOLE, OLDER, BEFORE = 300, 3, 25, 100
+POINTER, NEWEST_FILES, OLDER, BEFORE = 300, 3, 25, 100
 """The most characters of a request that leaves the task to a file that it names; how many of the
 files that were read last are not told less for their age, and by how much others are; the most
 characters of an outcome that another followed."""
@@ -329,7 +329,7 @@ class CallTeller:
             if event.command and event.command in again:
                 continue
             texts = outcome(event.text, self._seen)
-            times = _times([self.events[each] for each in places], texts[-1])
+            times = _times([self.events[each] for each in places])
             # A tool does what its name says; most commands only look or try.
             base = _RUN if event.command else _DID
             score = base + 20 * self._recency(place) + 6 * bool(_FAILS.search(texts[-1]))
@@ -355,7 +355,7 @@ class CallTeller:
             body = [line for line in _unnumbered(shown).splitlines() if line.strip()]
             label = f"{event.path or call_line(event)}"
             # Who needs more of an older file reads it again.
-            recency = 25 * self._recency(place) - OLDER * (place not in lasts[-MOST_WHOLE:])
+            recency = 25 * self._recency(place) - OLDER * (place not in lasts[-NEWEST_FILES:])
             if not body:
                 continue
             if len(body) <= FEW_LINES or event.failed:
@@ -410,15 +410,17 @@ def _run_key(event: Event) -> str:
     return event.command or f"{event.name}\t{shown}\t{event.text}"
 
 
-def _times(runs: Sequence[Event], last: str) -> str:
-    """Return how often a call was made, and what came of it before if that is not the `last`."""
-    if len(runs) == 1:
+def _times(runs: Sequence[Event]) -> str:
+    """Return how often a call was made, and what came of a command last that was something else."""
+    *earlier, last = runs
+    if not earlier:
         return ""
-    if len({event.arguments for event in runs}) > 1:
+    if any(event.arguments != last.arguments for event in earlier):
         return f" ({len(runs)}×, the last shown)"
-    earlier = [outcome(event.text)[-1] for event in runs[:-1] if event.command]
-    before = [_start(each, BEFORE) for each in earlier if each != last][-1:]
-    return f" ({len(runs)}×{''.join(f', before: {each}' for each in before)})"
+    came = outcome(last.text)[-1]
+    others = (outcome(event.text)[-1] for event in reversed(earlier) if event.text != last.text)
+    before = next((each for each in others if each != came), "") if last.command else ""
+    return f" ({len(runs)}×, before: {_start(before, BEFORE)})" if before else f" ({len(runs)}×)"
 
 
 def _attached(place: int, event: Event) -> Item:

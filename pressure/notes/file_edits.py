@@ -20,9 +20,9 @@ EDITED, RECENT, COMMITTED = 74.0, 12.0, 80.0
 _MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
 _LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
 _MOST_PATTERNS = 20
-_WRITES = re.compile(r"""\bopen\(\s*(?:["']([^"'\n]{1,200})["']|(\w{1,60})),\s*["'][wa]""")
+_WRITES = re.compile(r"""\bopen\(\s{0,9}(?:["']([^"'\n]{1,200})["']|(\w{1,60})),\s{0,9}["'][wa]""")
 _WRITTEN = re.compile(
-    r"""\.(?:write|replace|insert|append)\(|\[[^]\n]*:[^]\n]*\]\s*=[^=]|"{3}|'{3}"""
+    r"""\.(?:write|replace|insert|append)\(|\[[^][:\n]{1,80}:[^][:\n]{1,80}\]\s{0,9}=[^=]|"{3}|'{3}"""
 )
 """What opens a file to write it, by its path or a name for that, and the lines of a script that say
 what it writes there."""
@@ -51,7 +51,8 @@ def _history(events: Sequence[Event], standing: Sequence[Event]) -> FileHistory:
     for place, event in (*enumerate(events), *((-1, event) for event in standing)):
         if event.happening == Happening.EDIT:
             files.add(place, event)
-            if event.change == Change.WRITE and (edit := _edit_of_script(event)):
+            is_written = event.change == Change.WRITE and not event.failed
+            if is_written and (edit := _edit_of_script(event)):
                 scripts[event.path.rpartition("/")[2]] = edit
         elif event.command and not event.failed and scripts:
             for name in [name for name in scripts if _runs(event.command, name)]:

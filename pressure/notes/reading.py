@@ -220,14 +220,15 @@ class _Reader:
             if event.change == Change.COMMIT and (commit := _COMMIT.search(text)):
                 path = commit[1]
             # Where a script does more than edit, something else may be what failed.
-            is_blamed = call.effect == Effect.EDIT or _says_unwritten(text, path)
-            self.events[edit] = event._replace(failed=failed and is_blamed, path=path)
+            is_undone = failed and (call.effect == Effect.EDIT or _says_unwritten(text, path))
+            self.events[edit] = event._replace(failed=is_undone, path=path)
 
 
 def _says_unwritten(text: str, path: str) -> bool:
     """Return whether an output says that a file could not be written."""
     name = path.rpartition("/")[2]
-    return any(name in line for line in text.splitlines() if _UNWRITTEN.search(line))
+    ends = f"{text[:2_000]}\n{text[-2_000:]}"
+    return any(name in line for line in ends.splitlines() if _UNWRITTEN.search(line))
 
 
 def read_events(turns: Sequence[Turn], first: int, *, notices: bool = True) -> list[Event]:

@@ -106,7 +106,7 @@ def test_an_outcome_that_another_followed_is_told_beside_it() -> None:
     first, then = ran("make check", "exit code 2"), ran("make check", "12 passed")
     told = noted(*first, BETWEEN, *then)
     assert "`make check` (2×, before: exit 2; exit code 2) -> 12 passed" in told
-    assert "`make check` (2×) -> 12 passed" in noted(*then, BETWEEN, *then)
+    assert "`make check` (3×) -> 12 passed" in noted(*then, BETWEEN, *then, BETWEEN, *then)
 
 
 def test_of_a_failed_call_what_the_error_speaks_of_is_told_first() -> None:

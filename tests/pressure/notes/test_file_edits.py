@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from polycontext.pressure.notes.file_edits import current_reads, edit_items
 from polycontext.pressure.notes.items import Section
 from polycontext.window import Turn
+from tests.growth import BOUND, growth
 from tests.pressure.notes.conversations import called, ran, read, replaced, talk, told
 
 RED, BLUE = replaced("wall.py", "plain", "red"), replaced("wall.py", "red", "blue")
@@ -335,3 +336,15 @@ def test_what_is_told_stands_in_the_files(actions: list[tuple[str, str, int]], f
             assert all(
                 line[2:] in repository.files[name] for line in lines if line.startswith("+ ")
             ), text
+
+
+@pytest.mark.parametrize("unit", ["[:", "[", "open(", "open( ", "''"])
+def test_a_hostile_script_is_read_in_linear_time(unit: str) -> None:
+    """Brackets that nothing closes are looked at once."""
+
+    def read_script(length: int) -> object:
+        line = unit * (length // len(unit))
+        script = f"with open('wall.py', 'w') as f:\n    pass\n{line}\n"
+        return told([*called("write", path="fix.py", content=script), *ran("python fix.py")])
+
+    assert growth(read_script, 5_000) < BOUND
