@@ -220,8 +220,8 @@ class _Reader:
             if event.change == Change.COMMIT and (commit := _COMMIT.search(text)):
                 path = commit[1]
             # Where a script does more than edit, something else may be what failed.
-            is_undone = failed and (call.effect == Effect.EDIT or _says_unwritten(text, path))
-            self.events[edit] = event._replace(failed=is_undone, path=path)
+            is_unwritten = failed and (call.effect == Effect.EDIT or _says_unwritten(text, path))
+            self.events[edit] = event._replace(failed=is_unwritten, path=path)
 
 
 def _says_unwritten(text: str, path: str) -> bool:
