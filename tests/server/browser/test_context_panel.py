@@ -29,10 +29,10 @@ def browser() -> Iterator[Any]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a store with a chat, and an agent's session of another program."""
-    path = tmp_path_factory.mktemp("inspected") / "chats.db"
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Return a store of the test's own with a chat, and an agent's session of another program."""
+    path = tmp_path / "chats.db"
     for key in (key_of("local", "chat"), "agent"):
         with ContextSession.open(path, key, max_tokens=900) as session:
             session.add_system("You keep the cellar. Name the shelf.")

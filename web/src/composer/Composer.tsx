@@ -6,6 +6,7 @@ import {
   useCallback,
   useEffect,
   useId,
+  useLayoutEffect,
   useRef,
   useState,
 } from "react";
@@ -141,7 +142,8 @@ export function Composer({
 
   const first = useRef(draft ? PillDocument.fromData(draft) : PillDocument.EMPTY);
   const focused = useRef(isFocused);
-  useEffect(() => {
+  // Keys that are pressed between the commit and a later effect would be lost.
+  useLayoutEffect(() => {
     if (!place.current) return;
     const view = new EditorView({ parent: place.current });
     const input = messageInput(

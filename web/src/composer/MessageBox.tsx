@@ -63,6 +63,12 @@ export function MessageBox(props: Props) {
     keep(name, document.text ? document : null);
   }
 
+  /** Put a refused message back, where by now the editor may be. */
+  function refused(text: string) {
+    if (editor.current) editor.current.insert(text);
+    else written({ text, pills: [] });
+  }
+
   async function attach(files: Iterable<File>) {
     for (const file of files) {
       setUploads((before) => [...before, file.name]);
@@ -205,6 +211,7 @@ export function MessageBox(props: Props) {
           reason={props.reason}
           onLoad={load}
           onText={(text) => written({ text, pills: [] })}
+          onRefused={refused}
           onSend={props.onSend}
         >
           {tools}
@@ -225,12 +232,14 @@ interface PlainProps {
   reason: string;
   onLoad: () => void;
   onText: (text: string) => void;
+  onRefused: (text: string) => void;
   onSend: ComposerProps["onSend"];
   children: ReactNode;
 }
 
 /** Take a message before the editor is loaded, which the first key or click begins. */
-function Plain({ text, disabled, reason, onLoad, onText, onSend, children }: PlainProps) {
+function Plain({ text, disabled, reason, children, ...props }: PlainProps) {
+  const { onLoad, onText, onRefused, onSend } = props;
   const why = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
@@ -238,7 +247,7 @@ function Plain({ text, disabled, reason, onLoad, onText, onSend, children }: Pla
   async function send() {
     if (disabled || !text.trim()) return;
     onText("");
-    if (!(await onSend(text, []))) onText(text);
+    if (!(await onSend(text, []))) onRefused(text);
   }
 
   return (
