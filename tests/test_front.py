@@ -70,6 +70,8 @@ def test_what_is_elsewhere_is_named() -> None:
     assert told.endswith("Agent is not in polycontext. Import it from polycontext.agents.\n")
     for name, place in vars(polycontext)["_ELSEWHERE"].items():
         assert hasattr(import_module(place.partition(",")[0]), name)
+        with pytest.raises(ImportError, match=place):
+            getattr(polycontext, name)
 
 
 MODULE = "python -m polycontext"
