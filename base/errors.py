@@ -69,14 +69,32 @@ def advised(problem: str, advice: str) -> str:
 
 
 def lookup_error(places: Mapping[str, str]) -> Callable[[object, str], Never]:
-    """Return a `__getattr__` whose error says where the names in `places` are found."""
+    """Return a `__getattr__` whose error says where the names in `places` are found.
+
+    For another name, it names a similar attribute.
+    """
 
     def __getattr__(self: object, name: str) -> Never:  # noqa: N807 - becomes one
-        advice = f". Use {places[name]}." if name in places else ""
-        problem = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
+        problem = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in places:
+            problem += f". Use {places[name]}."
+        elif name[0] != "_" and (meant := did_you_mean(name, dir(type(self)))):
+            problem += f". {meant}"
         raise AttributeError(problem, name=name, obj=self)
 
     return __getattr__
+
+
+def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
+    """Return the question after similar names, or nothing.
+
+    >>> did_you_mean("colour", ["color", "size"])
+    "Did you mean 'color'?"
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
+
+    near = get_close_matches(str(name), map(str, known), most)
+    return f"Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 @define(slots=False, eq=False)
@@ -137,21 +155,6 @@ def is_whole(value: object, least: float = -inf, most: float = inf) -> TypeGuard
 def is_number(value: object, least: float = -inf, most: float = inf) -> TypeGuard[float]:
     """Return whether `value` is a number from `least` to `most`; booleans and nan are not."""
     return is_whole(value, least, most) or (isinstance(value, float) and least <= value <= most)
-
-
-def unexpected(called: str, name: str, legal: Iterable[str]) -> TypeError:
-    """Return the error for a keyword that `called` does not declare: it names a similar one or all.
-
-    >>> print(unexpected("open()", "max_token", ["max_tokens", "model"]))
-    open() got an unexpected keyword argument 'max_token'. Did you mean 'max_tokens'?
-    """
-    from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
-
-    known = list(legal)
-    near = get_close_matches(name, known, 1)
-    problem = f"{called} got an unexpected keyword argument {name!r}"
-    use = f"Did you mean {near[0]!r}?" if near else f"Use {', '.join(known)}."
-    return TypeError(f"{problem}. {use}" if known else problem)
 
 
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:

@@ -25,7 +25,7 @@ from typing import (
     overload,
 )
 
-from polycontext.base import lookup_error, require, unexpected
+from polycontext.base import lookup_error, require, with_usage
 from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
@@ -98,14 +98,19 @@ _ELSEWHERE = {
     "add_tool_result": "session.add_tool_turn(text, tool_call_id=id)",
     "add_user_message": "session.add_user_turn(text)",
     "append": "session.add_message(message)",
+    "ask": "your client with session.messages(), or an Agent of polycontext.agents",
+    "budget": "session.window.max_tokens",
     "chat": "your client with session.messages(), or an Agent of polycontext.agents",
     "compact": "session.compress()",
+    "context": "session.messages()",
+    "cost": "session.usage.spent",
     "count_tokens": "session.usage",
     "delete": "ContextSession.history.delete(path, session_id)",
     "export": "session.history.export()",
     "fork": "session.history.fork(new_id)",
     "forget": "session.history.forget(resource_id)",
     "get_messages": "session.messages()",
+    "id": "session.session_id",
     "load": "ContextSession.open(path, session_id)",
     "max_tokens": "session.window.max_tokens",
     "model": "session.usage.model",
@@ -158,7 +163,13 @@ class _ClassTwin(Generic[P]):
         self.__doc__ = f"Do what `{self._name}` does without blocking the event loop."
 
     def __get__(self, instance: object, owner: type[T]) -> Callable[P, Coroutine[Any, Any, T]]:
-        return partial(asyncio.to_thread, getattr(owner, self._name))
+        async def create(*args: P.args, **kwargs: P.kwargs) -> T:
+            made: T = await asyncio.to_thread(getattr(owner, self._name), *args, **kwargs)
+            return made
+
+        # A warning that it was not awaited names it.
+        create.__qualname__ = f"{owner.__name__}.a{self._name}"
+        return create
 
 
 class HistoryPart:
@@ -254,6 +265,7 @@ class ContextSession:
     _handles: "Mapping[str, parts.Pair] | None" = None
     """By turn id: the turn as it was synced, and the caller's object. Not stored."""
 
+    @with_usage
     def __init__(
         self,
         model: Model = None,
@@ -280,11 +292,7 @@ class ContextSession:
         embedder: "parts.Embedder | None" = None,
         summariser: "Summariser | None" = None,
         summarizer: "Summariser | None" = None,
-        **unknown: Never,
     ) -> None:
-        if unknown:
-            known = SessionOptions.__annotations__
-            raise unexpected(f"{type(self).__name__}()", next(iter(unknown)), known)
         require("clock", clock, callable(clock), "a function that returns an aware datetime")
         legal = "a list of objects with methods such as on_compress, such as [Watcher()], and no "
         fits = is_list(listeners) and not any(isinstance(each, _NO_LISTENERS) for each in listeners)
@@ -316,6 +324,7 @@ class ContextSession:
         construction.attach_writer(self, empty, policy, store, session_id, listeners=listeners)
 
     @classmethod
+    @with_usage
     def open(
         cls,
         url: Place,
@@ -752,6 +761,7 @@ class ContextSession:
 
     # --- requests -----------------------------------------------------------------------
 
+    @with_usage
     def messages(
         self, provider: Format | None = None, *, allow_open: bool = False
     ) -> list[dict[str, Any]]:
@@ -772,6 +782,7 @@ class ContextSession:
         """
         return self.request(provider, allow_open=allow_open).alone()
 
+    @with_usage
     def request(
         self,
         provider: Format | None = None,
@@ -961,6 +972,7 @@ class ContextSession:
 
     # --- other agents, and callers that hold names ----------------------------------------
 
+    @with_usage
     def child(
         self,
         task: str,
@@ -1199,6 +1211,12 @@ class ContextSession:
 
     if not TYPE_CHECKING:
         __getattr__ = lookup_error(_ELSEWHERE)
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if name in SessionOptions.__annotations__:
+                legal = f"ContextSession.open(store, id, {name}=...)"
+                raise AttributeError(f"{name} cannot be set. Use {legal}.")
+            super().__setattr__(name, value)
 
     def __enter__(self) -> Self:
         return self

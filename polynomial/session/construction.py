@@ -202,6 +202,10 @@ def open_session(
     options: Mapping[str, Any],
 ) -> S:
     """Return the session with that id at `url`; see `ContextSession.open`."""
+    is_swapped = str(session_id).endswith((".db", ".sqlite", ".sqlite3")) and (
+        isinstance(url, str) and not Path(url).suffix and not Path(url).exists()
+    )
+    require("session_id", session_id, not is_swapped, "open(path, session_id): the path first")
     store = stores.store_at(url, timeout)
     given: dict[str, Any] = {"model": model, "max_tokens": None, **options}
     budget = {name: given[name] for name in ("model", "max_tokens")}

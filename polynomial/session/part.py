@@ -4,10 +4,11 @@ A part refers to its session, but no module of this package imports `ContextSess
 above them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Protocol, TypeVar
 
+from polycontext.base import lookup_error
 from polycontext.base.effects import Steps
 from polycontext.window import ContextWindow, Role, Turn
 
@@ -83,7 +84,22 @@ S = TypeVar("S", bound=Session)
 
 
 class SessionPart:
-    """The methods for one subject of a session."""
+    """The methods for one subject of a session; errors name those in `_places` (`lookup_error`)."""
+
+    _places: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Never:
+            lookup_error(self._places)(self, name)
+
+        def __getitem__(self, *_: object) -> Never:
+            names = [name for name in dir(type(self)) if name[0] != "_"]
+            listed = ", ".join(name for name in names if name[1:] not in names)
+            name = type(self).__name__
+            raise TypeError(f"{name} is neither a list nor a dict. Use its {listed}.")
+
+        __setitem__ = __getitem__
