@@ -19,6 +19,7 @@ from .errors import (
     require,
     require_extra,
     safe_repr,
+    similar,
     whole_number,
 )
 from .law import Law, LawViolation, laws_of
@@ -49,6 +50,7 @@ __all__ = [
     "require",
     "require_extra",
     "safe_repr",
+    "similar",
     "whole_number",
     "with_usage",
 ]

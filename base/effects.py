@@ -11,7 +11,7 @@ from functools import partial, wraps
 from inspect import isawaitable, iscoroutinefunction, signature
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, get_args
 
-from .calls import keywords_of, unexpected, with_usage
+from .calls import with_usage
 from .errors import InvalidOptionError
 
 P = ParamSpec("P")
@@ -153,25 +153,18 @@ def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatena
     Raises:
         TypeError: on a call that does not fit; the message says how it is called.
     """
-    whole, known, begin = signature(make), keywords_of(make), with_usage(make)
+    whole, begin = signature(make), with_usage(make)
     owner, _, name = make.__qualname__.rpartition(".")
     awaits = f"{owner}.a{name}"
 
-    def check(given: Iterable[str]) -> None:
-        for name in given:
-            if known and name not in known:
-                raise unexpected(f"{make.__qualname__}()", name, known)
-
     @wraps(make)
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        check(kwargs)
         return drive(begin(self, *args, **kwargs))
 
     @wraps(make)
     def awaited(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         # Called here and not in the coroutine, so that warnings point at the caller.
         try:
-            check(kwargs)
             coroutine: Any = adrive(begin(self, *args, **kwargs))
         except Exception as error:  # noqa: BLE001 - raised when it is awaited, as any other
             return _raising(error)

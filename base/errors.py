@@ -9,7 +9,7 @@ When one of these errors is raised, nothing has changed.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib.util import find_spec
 from math import inf
 from types import UnionType
@@ -78,23 +78,27 @@ def lookup_error(places: Mapping[str, str]) -> Callable[[object, str], Never]:
         problem = f"{type(self).__name__!r} object has no attribute {name!r}"
         if name in places:
             problem += f". Use {places[name]}."
-        elif name[0] != "_" and (meant := did_you_mean(name, dir(type(self)))):
-            problem += f". {meant}"
+        elif name[0] != "_" and (near := similar(name, dir(type(self)), 1)):
+            problem += f".{did_you_mean(near)}"
         raise AttributeError(problem, name=name, obj=self)
 
     return __getattr__
 
 
-def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
-    """Return the question after similar names, or nothing.
-
-    >>> did_you_mean("colour", ["color", "size"])
-    "Did you mean 'color'?"
-    """
+def similar(name: object, known: Iterable[object], most: int = 3) -> tuple[str, ...]:
+    """Return the names in `known` that are similar to `name`, the most similar first."""
     from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
 
-    near = get_close_matches(str(name), map(str, known), most)
-    return f"Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return tuple(get_close_matches(str(name), map(str, known), most))
+
+
+def did_you_mean(near: Collection[str]) -> str:
+    """Return the question after similar names, with a space before it; nothing if there are none.
+
+    >>> did_you_mean(similar("colour", ["color", "size"]))
+    " Did you mean 'color'?"
+    """
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 @define(slots=False, eq=False)
@@ -182,15 +186,11 @@ class UnknownNameError(CallerError, KeyError):
     advice: str = ""
 
     def __attrs_post_init__(self) -> None:
-        if not self.near:
-            from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
-
-            self.near = tuple(get_close_matches(str(self.name), map(str, self.legal)))
+        self.near = self.near or similar(self.name, self.legal)
 
     def __str__(self) -> str:
-        meant = f" Did you mean {' or '.join(map(repr, self.near))}?" if self.near else ""
-        listed = f"Use {', '.join(self.legal)}." if self.legal else ""
-        use = self.advice or listed
+        use = self.advice or (f"Use {', '.join(self.legal)}." if self.legal else "")
+        meant = did_you_mean(self.near)
         return f"unknown {self.kind} {self.name!r:.200}.{meant}{use and ' '}{use}"
 
 

@@ -29,7 +29,7 @@ from polycontext.base import lookup_error, require, with_usage
 from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
-from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
+from polycontext.window import ContextItem, ContextWindow, OrderError, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.providers import AUTO, Rendered
 
 from . import session as parts
@@ -93,13 +93,8 @@ _DEFAULT_TOKENS = 8000
 _NO_LISTENERS = (type, FunctionType, BuiltinFunctionType, MethodType)
 
 _ELSEWHERE = {
-    "add_message_turn": "session.add_message(message)",
-    "add_assistant_message": "session.add_assistant_turn(text)",
-    "add_tool_result": "session.add_tool_turn(text, tool_call_id=id)",
     "add_user_message": "session.add_user_turn(text)",
     "append": "session.add_message(message)",
-    "ask": "your client with session.messages(), or an Agent of polycontext.agents",
-    "budget": "session.window.max_tokens",
     "chat": "your client with session.messages(), or an Agent of polycontext.agents",
     "compact": "session.compress()",
     "context": "session.messages()",
@@ -109,12 +104,10 @@ _ELSEWHERE = {
     "export": "session.history.export()",
     "fork": "session.history.fork(new_id)",
     "forget": "session.history.forget(resource_id)",
-    "get_messages": "session.messages()",
     "id": "session.session_id",
     "load": "ContextSession.open(path, session_id)",
     "max_tokens": "session.window.max_tokens",
     "model": "session.usage.model",
-    "recall_turn": "session.recall([resource_id])",
     "reset": "session.clear()",
     "rewind": "session.history.rewind(revision)",
     "save": "ContextSession.open(path, session_id), which stores every write",
@@ -256,6 +249,8 @@ class ContextSession:
     """The session that opened this child."""
     _answer: "parts.Answer | None" = None
     """The answer that is being streamed."""
+    _added: tuple[object, int] = (None, 0)
+    """The object that `add_message` added last, and the revision after it."""
     _background: "parts.Background | None" = None
     _delivery: "parts.Delivery | None" = None
     """Created for the first request."""
@@ -532,10 +527,20 @@ class ContextSession:
         oversize: Oversize = "truncate",
         **when: Unpack[WriteOptions],
     ) -> Steps[ContextOutput]:
-        """Add one message in a provider's format: JSON data or an SDK object; see `extend`."""
-        return self._write(
+        """Add one message in a provider's format: JSON data or an SDK object; see `extend`.
+
+        Raises:
+            OrderError: an SDK object that was the last to be added is added again.
+        """
+        added, revision = self._added
+        is_again = message is added and revision == self.conversation.revision
+        if is_again and not isinstance(message, Mapping) and not when.get("idempotency_key"):
+            raise OrderError("assistant", "it was just added", "each answer once")
+        output = yield from self._write(
             lambda: build_extend(self.conversation, [message], provider, oversize), **when
         )
+        self._added = message, self.conversation.revision
+        return output
 
     aadd_message = twin(add_message)
 
@@ -1232,7 +1237,7 @@ class ContextSession:
 
     # A copy is independent and has no listeners. It renders requests again.
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_answer", "_delivery", "_background", "_handles", "_log_index")
+        own = ("_added", "_answer", "_delivery", "_background", "_handles", "_log_index")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     # --- internals --------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
 """JSON data beside a conversation, in the same commits: companions and patched documents."""
 
-from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any, ClassVar, Unpack
+from typing import Any, Unpack
 
 import orjson
 
@@ -22,13 +21,8 @@ from .commands import (
 )
 from .part import SessionPart
 
-
 class Documents(SessionPart):
     """JSON data by name: each name is a companion, saved as it is now, or a patched document."""
-
-    _places: ClassVar[Mapping[str, str]] = {
-        "set": 'documents.patch(name, lambda _: [{"op": "add", "path": "", "value": data}])',
-    }
 
     def get(self, name: str) -> Any:
         """Return the JSON data last saved under `name`, or None."""

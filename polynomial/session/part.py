@@ -4,9 +4,9 @@ A part refers to its session, but no module of this package imports `ContextSess
 above them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from polycontext.base import lookup_error
 from polycontext.base.effects import Steps
@@ -83,23 +83,20 @@ class Session(Protocol):
 S = TypeVar("S", bound=Session)
 
 
-class SessionPart:
-    """The methods for one subject of a session; errors name those in `_places` (`lookup_error`)."""
+_ELSEWHERE = {
+    "max_tokens": "session.window.max_tokens",
+    "set": 'patch(name, lambda _: [{"op": "add", "path": "", "value": data}])',
+    "tokens": "session.window.total_tokens",
+    "total_tokens": "session.window.total_tokens",
+}
+"""What people look for on a part, and where it is."""
 
-    _places: ClassVar[Mapping[str, str]] = {}
+
+class SessionPart:
+    """The methods for one subject of a session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Never:
-            lookup_error(self._places)(self, name)
-
-        def __getitem__(self, *_: object) -> Never:
-            names = [name for name in dir(type(self)) if name[0] != "_"]
-            listed = ", ".join(name for name in names if name[1:] not in names)
-            name = type(self).__name__
-            raise TypeError(f"{name} is neither a list nor a dict. Use its {listed}.")
-
-        __setitem__ = __getitem__
+        __getattr__ = lookup_error(_ELSEWHERE)

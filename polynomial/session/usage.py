@@ -9,7 +9,7 @@ neither reports nor room.
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never
+from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 from attrs import evolve, frozen
 
@@ -186,12 +186,6 @@ def _room(sizes: Sizes, evidence: Evidence) -> int:
 
 class Usage(SessionPart):
     """The requests of a session, and what is known about their size."""
-
-    _places: ClassVar[Mapping[str, str]] = {
-        "max_tokens": "session.window.max_tokens",
-        "tokens": "session.window.total_tokens",
-        "total_tokens": "session.window.total_tokens",
-    }
 
     @property
     def _delivery(self) -> Delivery:

@@ -382,7 +382,7 @@ OPTIONS = [
         ("replay", EXAMPLE, "--format", "poet"),
         "Invalid value for --format: 'poet'. Use openai, anthropic, openai-responses, gemini.",
     ),
-    (("replay", EXAMPLE, "--format", "opnai"), "'opnai'. Did you mean openai? Use openai,"),
+    (("replay", EXAMPLE, "--format", "opnai"), "'opnai'. Did you mean 'openai'? Use openai,"),
     (
         ("replay", EXAMPLE, "--threshold", "0"),
         "--threshold 0 is not a share. Use more than 0, at most 1.",
