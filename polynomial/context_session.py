@@ -766,7 +766,6 @@ class ContextSession:
 
     # --- requests -----------------------------------------------------------------------
 
-    @with_usage
     def messages(
         self, provider: Format | None = None, *, allow_open: bool = False
     ) -> list[dict[str, Any]]:
@@ -787,7 +786,6 @@ class ContextSession:
         """
         return self.request(provider, allow_open=allow_open).alone()
 
-    @with_usage
     def request(
         self,
         provider: Format | None = None,

@@ -382,6 +382,9 @@ OPTIONS = [
         ("replay", EXAMPLE, "--format", "poet"),
         "Invalid value for --format: 'poet'. Use openai, anthropic, openai-responses, gemini.",
     ),
+    (("project", EXAMPLE, "--budget", "9"), "No such option '--budget'. Use --max-tokens. Try"),
+    (("--store", "a.db", "models"), "No option '--store' here. Write it after the command. Try"),
+    (("session", "add"), "No such command 'add'. Use "),
     (("replay", EXAMPLE, "--format", "opnai"), "'opnai'. Did you mean 'openai'? Use openai,"),
     (
         ("replay", EXAMPLE, "--threshold", "0"),
