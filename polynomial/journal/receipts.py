@@ -19,7 +19,7 @@ from polycontext.base import UnknownNameError, require
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import Edit, Reach, SummaryUsage, is_summary, why_each_stays
 from polycontext.pressure.gist import is_pointer, source_ids
-from polycontext.pressure.notes import find_sources_of_all
+from polycontext.pressure import notes
 from polycontext.window import ContextWindow, Turn
 
 from .codec import own_converter
@@ -334,7 +334,7 @@ def _lines(turns: Sequence[Turn], gists: Mapping[str, Turn], log: Log) -> dict[s
         owner = {each: turn.resource_id for turn in told for each in source_ids(turn)}
         known = [log[log.place(each)] for each in owner if log.knows(each)]
         lines = gist.text.split("\n")
-        for number, sources in enumerate(find_sources_of_all(lines, known), 1):
+        for number, sources in enumerate(notes.find_sources_of_all(lines, known), 1):
             for source in sources:
                 found.setdefault(owner[source.resource_id], []).append(number)
     return found
