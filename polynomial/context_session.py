@@ -29,7 +29,15 @@ from polycontext.base import lookup_error, require, with_usage
 from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
-from polycontext.window import ContextItem, ContextWindow, OrderError, Role, TokenCounter, ToolCall, Turn
+from polycontext.window import (
+    ContextItem,
+    ContextWindow,
+    OrderError,
+    Role,
+    TokenCounter,
+    ToolCall,
+    Turn,
+)
 from polycontext.window.providers import AUTO, Rendered
 
 from . import session as parts

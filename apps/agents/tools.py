@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, getdoc, signature
 from itertools import islice
@@ -244,4 +244,4 @@ def _plain(value: Any) -> Any:
         return {each.name: getattr(value, each.name) for each in fields(value)}
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
-    return [*value] if isinstance(value, Iterator | Set) else str(value)
+    return [*value] if isinstance(value, Iterator | set | frozenset) else str(value)

@@ -153,9 +153,7 @@ class PillDocument:
         for pill in self.pills:
             if pill.name == name:
                 return pill
-        raise UnknownNameError(
-            "pill", name, self.context, similar(name, self.context)
-        )
+        raise UnknownNameError("pill", name, self.context, similar(name, self.context))
 
     # --- editing ---------------------------------------------------------
 

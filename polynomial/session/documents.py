@@ -21,6 +21,7 @@ from .commands import (
 )
 from .part import SessionPart
 
+
 class Documents(SessionPart):
     """JSON data by name: each name is a companion, saved as it is now, or a patched document."""
 

@@ -171,9 +171,7 @@ class ContextManager:
 
     def _held(self, item_id: str) -> ContextItem:
         if item_id not in self._items:
-            raise UnknownNameError(
-                "item", item_id, near=similar(item_id, self._items)
-            )
+            raise UnknownNameError("item", item_id, near=similar(item_id, self._items))
         return self._items[item_id][0]
 
     def _check_new(self, item: ContextItem, besides: str | None = None) -> None:

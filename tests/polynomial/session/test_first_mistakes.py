@@ -97,7 +97,7 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
     "setting an option": (
         AttributeError,
         r"max_tokens cannot be set\. Use ContextSession\.open\(store, id, max_tokens=\.\.\.\)",
-        lambda session: setattr(session, "max_tokens", 5),  # noqa: B010
+        lambda session: setattr(session, "max_tokens", 5),
     ),
     "keywords by their place": (
         TypeError,
