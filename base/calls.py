@@ -46,7 +46,7 @@ def with_usage(function: F) -> F:
 
 
 def _keywords(parameters: list[Parameter]) -> dict[str, None]:
-    """Return the keywords of parameters, with those of an unpacked `TypedDict`; none if any fits."""
+    """Return the keywords of parameters and an unpacked `TypedDict`; none if any fits."""
     names = list[str]()
     for each in parameters:
         if each.kind is not Parameter.VAR_KEYWORD:
