@@ -30,7 +30,7 @@ def __getattr__(name: str) -> Any:
 
         return version(__name__)
     if name[0].isupper() and name not in __all__:
-        from .base import did_you_mean, similar  # noqa: PLC0415 - errors are rare
+        from polycontext.base import did_you_mean, similar  # noqa: PLC0415 - errors are rare
 
         if meant := did_you_mean(similar(name, __all__, 1)):
             raise ImportError(f"{name} is not in polycontext.{meant}")
