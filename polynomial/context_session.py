@@ -6,7 +6,6 @@ request, which first compresses a view that has gone over its budget.
 This class is a table of contents: each method delegates to the module for its subject.
 """
 
-import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial, update_wrapper
@@ -160,17 +159,11 @@ class _ClassTwin(Generic[P]):
     """The async twin of a class method that creates an object: it runs in a thread."""
 
     def __init__(self, method: Callable[Concatenate[Any, P], object]) -> None:
-        self._name = getattr(method, "__name__", "")
-        self.__doc__ = f"Do what `{self._name}` does without blocking the event loop."
+        self._twin = twin(method)
+        self.__doc__ = self._twin.__doc__
 
     def __get__(self, instance: object, owner: type[T]) -> Callable[P, Coroutine[Any, Any, T]]:
-        async def create(*args: P.args, **kwargs: P.kwargs) -> T:
-            made: T = await asyncio.to_thread(getattr(owner, self._name), *args, **kwargs)
-            return made
-
-        # A warning that it was not awaited names it.
-        create.__qualname__ = f"{owner.__name__}.a{self._name}"
-        return create
+        return partial(cast("Any", self._twin), owner)
 
 
 class HistoryPart:

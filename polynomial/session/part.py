@@ -87,7 +87,6 @@ _ELSEWHERE = {
     "max_tokens": "session.window.max_tokens",
     "set": 'patch(name, lambda _: [{"op": "add", "path": "", "value": data}])',
     "tokens": "session.window.total_tokens",
-    "total_tokens": "session.window.total_tokens",
 }
 """What people look for on a part, and where it is."""
 

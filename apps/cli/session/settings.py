@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import orjson
@@ -179,7 +178,7 @@ def find_session(store: SessionStore, session_id: str) -> str:
         known = tuple(ids) if len(ids) <= _FEW else ()
         near = similar(session_id, ids)
         error = UnknownNameError("session", session_id, known, near)
-        if Path(session_id).suffix:
+        if session_id.endswith((".json", ".jsonl")):
             raise CommandError(f"there is no file {session_id!r} and no such session.", FAULT)
         create = command_line("session", "new", session_id)
         raise CommandError(f"{error} To create it: {create}", FAULT)
