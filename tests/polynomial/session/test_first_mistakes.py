@@ -102,7 +102,7 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
     "keywords by their place": (
         TypeError,
         r"positional arguments? but 3 .*Use ContextSession\(model, \*, max_tokens, auto,",
-        lambda _: ContextSession("gpt-5", 8000),  # type: ignore[misc]
+        lambda _: ContextSession("gpt-5", 8000),  # type: ignore[call-arg]
     ),
     "the id of a call by its place": (
         TypeError,
@@ -112,7 +112,7 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
     "a projection's options by their place": (
         TypeError,
         r"Use project\(messages, model, \*, max_tokens,",
-        lambda _: project([USER], 100, 5),  # type: ignore[misc]
+        lambda _: project([USER], 100, 5),  # type: ignore[call-arg]
     ),
     "another option of a projection": (
         TypeError,
