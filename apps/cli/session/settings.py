@@ -178,8 +178,6 @@ def find_session(store: SessionStore, session_id: str) -> str:
         known = tuple(ids) if len(ids) <= _FEW else ()
         near = similar(session_id, ids)
         error = UnknownNameError("session", session_id, known, near)
-        if session_id.endswith((".json", ".jsonl")):
-            raise CommandError(f"there is no file {session_id!r} and no such session.", FAULT)
         create = command_line("session", "new", session_id)
         raise CommandError(f"{error} To create it: {create}", FAULT)
     return begun[0]
