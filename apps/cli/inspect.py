@@ -49,9 +49,9 @@ def inspect(
 
     if conversation == "-" or Path(conversation).is_file():
         text = report_page(_report(_replayed(conversation, window, form), conversation))
+    elif conversation.endswith((".json", ".jsonl")):
+        raise CommandError(f"there is no file {conversation!r}. Name one, or a session.")
     else:
-        if conversation.endswith((".json", ".jsonl")):
-            tell(f"there is no file {conversation!r}: looking for a session of that name.")
         with where.open_store() as store:
             name = find_session(store, conversation)
             with closing(_opened(store, name)) as session:
