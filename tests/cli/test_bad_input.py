@@ -385,7 +385,6 @@ OPTIONS = [
     (("project", EXAMPLE, "--budget", "9"), "No such option '--budget'. Use --max-tokens. Try"),
     (("--store", "a.db", "models"), "No option '--store' here. Write it after the command. Try"),
     (("session", "add"), "No such command 'add'. Use "),
-    (("inspect", "gone.json"), "there is no file 'gone.json'. Name one, or a session."),
     (("replay", EXAMPLE, "--format", "opnai"), "'opnai'. Did you mean 'openai'? Use openai,"),
     (
         ("replay", EXAMPLE, "--threshold", "0"),

@@ -132,7 +132,7 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
     "the id of a session before its file": (
         InvalidOptionError,
         r"session_id = 'zz\.db'\. Use open\(path, session_id\): the path comes first",
-        lambda _: ContextSession.open("customer", "zz.db"),
+        lambda _: ContextSession.open("nowhere/customer", "zz.db"),
     ),
     "the id of a child before its task": (
         InvalidOptionError,
