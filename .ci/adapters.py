@@ -34,7 +34,7 @@ COLUMNS = {
     "requests": "requests",
     "refused": "refused",
     "largest": "largest, tokens",
-    "demand": "first demand",
+    "demand": "first instruction",
     "history": "history",
     "breaks": "breaks of 59",
     "restart": "restart",

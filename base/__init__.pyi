@@ -1,4 +1,5 @@
 from . import codec, effects, json_data, law
+from .calls import with_usage
 from .column import Column
 from .errors import (
     CallerError,
@@ -9,6 +10,7 @@ from .errors import (
     PolycontextError,
     UnknownNameError,
     advised,
+    did_you_mean,
     is_installed,
     is_number,
     is_whole,
@@ -17,7 +19,7 @@ from .errors import (
     require,
     require_extra,
     safe_repr,
-    unexpected,
+    similar,
     whole_number,
 )
 from .law import Law, LawViolation, laws_of
@@ -35,6 +37,7 @@ __all__ = [
     "UnknownNameError",
     "advised",
     "codec",
+    "did_you_mean",
     "effects",
     "is_installed",
     "is_number",
@@ -47,6 +50,7 @@ __all__ = [
     "require",
     "require_extra",
     "safe_repr",
-    "unexpected",
+    "similar",
     "whole_number",
+    "with_usage",
 ]

@@ -8,10 +8,11 @@ make both methods of a class from one.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from functools import partial, wraps
-from inspect import Parameter, Signature, isawaitable, iscoroutinefunction, signature
+from inspect import isawaitable, iscoroutinefunction, signature
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, get_args
 
-from .errors import InvalidOptionError, unexpected
+from .calls import with_usage
+from .errors import InvalidOptionError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -150,29 +151,21 @@ def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatena
     """Return the blocking method of a function that returns steps; `twin` returns the async one.
 
     Raises:
-        TypeError: on a call with a keyword that neither the function nor its options declare.
+        TypeError: on a call that does not fit; the message says how it is called.
     """
-    whole = signature(make)
-    known = _keywords(whole)
+    whole, begin = signature(make), with_usage(make)
     owner, _, name = make.__qualname__.rpartition(".")
     awaits = f"{owner}.a{name}"
 
-    def check(given: Iterable[str]) -> None:
-        for name in given:
-            if known is not None and name not in known:
-                raise unexpected(f"{make.__qualname__}()", name, known)
-
     @wraps(make)
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        check(kwargs)
-        return drive(make(self, *args, **kwargs))
+        return drive(begin(self, *args, **kwargs))
 
     @wraps(make)
     def awaited(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         # Called here and not in the coroutine, so that warnings point at the caller.
         try:
-            check(kwargs)
-            coroutine: Any = adrive(make(self, *args, **kwargs))
+            coroutine: Any = adrive(begin(self, *args, **kwargs))
         except Exception as error:  # noqa: BLE001 - raised when it is awaited, as any other
             return _raising(error)
         coroutine.__qualname__ = awaits  # a warning that it was not awaited names it
@@ -184,19 +177,6 @@ def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatena
         __signature__=whole.replace(return_annotation=gives[-1]) if gives else whole,
     )
     return cast("Callable[Concatenate[S, P], R]", method)
-
-
-def _keywords(whole: Signature) -> frozenset[str] | None:
-    """Return the keywords of a function, with those of an unpacked `TypedDict`; None is any."""
-    names = set[str]()
-    for name, each in whole.parameters.items():
-        if each.kind is not Parameter.VAR_KEYWORD:
-            names.add(name)
-        elif unpacked := get_args(each.annotation):
-            names |= unpacked[0].__required_keys__ | unpacked[0].__optional_keys__
-        else:
-            return None
-    return frozenset(names)
 
 
 async def _raising(error: Exception) -> Any:
@@ -216,10 +196,9 @@ def twin(
         return await asyncio.to_thread(getattr(self, method.__name__), *args, **kwargs)
 
     twin_of = wraps(method)(getattr(method, "awaited", threaded))
-    twin_of.__name__, twin_of.__doc__ = (
-        f"a{method.__name__}",
-        f"Do what `{method.__name__}` does without blocking the event loop.",
-    )
+    owner, dot, name = method.__qualname__.rpartition(".")
+    twin_of.__name__, twin_of.__qualname__ = f"a{name}", f"{owner}{dot}a{name}"
+    twin_of.__doc__ = f"Do what `{name}` does without blocking the event loop."
     vars(twin_of)["twin_of"] = method
     return cast("Callable[Concatenate[S, P], Coroutine[Any, Any, R]]", twin_of)
 

@@ -9,7 +9,7 @@ When one of these errors is raised, nothing has changed.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib.util import find_spec
 from math import inf
 from types import UnionType
@@ -69,14 +69,36 @@ def advised(problem: str, advice: str) -> str:
 
 
 def lookup_error(places: Mapping[str, str]) -> Callable[[object, str], Never]:
-    """Return a `__getattr__` whose error says where the names in `places` are found."""
+    """Return a `__getattr__` whose error says where the names in `places` are found.
+
+    For another name, it names a similar attribute.
+    """
 
     def __getattr__(self: object, name: str) -> Never:  # noqa: N807 - becomes one
-        advice = f". Use {places[name]}." if name in places else ""
-        problem = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
+        problem = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in places:
+            problem += f". Use {places[name]}."
+        elif name[0] != "_" and (near := similar(name, dir(type(self)), 1)):
+            problem += f".{did_you_mean(near)}"
         raise AttributeError(problem, name=name, obj=self)
 
     return __getattr__
+
+
+def similar(name: object, known: Iterable[object], most: int = 3) -> tuple[str, ...]:
+    """Return the names in `known` that are similar to `name`, the most similar first."""
+    from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
+
+    return tuple(get_close_matches(str(name), map(str, known), most))
+
+
+def did_you_mean(near: Collection[str]) -> str:
+    """Return the question after similar names, with a space before it; nothing if there are none.
+
+    >>> did_you_mean(similar("colour", ["color", "size"]))
+    " Did you mean 'color'?"
+    """
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 @define(slots=False, eq=False)
@@ -139,21 +161,6 @@ def is_number(value: object, least: float = -inf, most: float = inf) -> TypeGuar
     return is_whole(value, least, most) or (isinstance(value, float) and least <= value <= most)
 
 
-def unexpected(called: str, name: str, legal: Iterable[str]) -> TypeError:
-    """Return the error for a keyword that `called` does not declare: it names a similar one or all.
-
-    >>> print(unexpected("open()", "max_token", ["max_tokens", "model"]))
-    open() got an unexpected keyword argument 'max_token'. Did you mean 'max_tokens'?
-    """
-    from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
-
-    known = list(legal)
-    near = get_close_matches(name, known, 1)
-    problem = f"{called} got an unexpected keyword argument {name!r}"
-    use = f"Did you mean {near[0]!r}?" if near else f"Use {', '.join(known)}."
-    return TypeError(f"{problem}. {use}" if known else problem)
-
-
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:
     """Return `value`; raise `InvalidOptionError` unless it is an integer of at least `least`.
 
@@ -179,15 +186,11 @@ class UnknownNameError(CallerError, KeyError):
     advice: str = ""
 
     def __attrs_post_init__(self) -> None:
-        if not self.near:
-            from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
-
-            self.near = tuple(get_close_matches(str(self.name), map(str, self.legal)))
+        self.near = self.near or similar(self.name, self.legal)
 
     def __str__(self) -> str:
-        meant = f" Did you mean {' or '.join(map(repr, self.near))}?" if self.near else ""
-        listed = f"Use {', '.join(self.legal)}." if self.legal else ""
-        use = self.advice or listed
+        use = self.advice or (f"Use {', '.join(self.legal)}." if self.legal else "")
+        meant = did_you_mean(self.near)
         return f"unknown {self.kind} {self.name!r:.200}.{meant}{use and ' '}{use}"
 
 

@@ -29,4 +29,9 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version  # noqa: PLC0415 - slow to import
 
         return version(__name__)
+    if name[0].isupper() and name not in __all__:
+        from polycontext.base import did_you_mean, similar  # noqa: PLC0415 - errors are rare
+
+        if meant := did_you_mean(similar(name, __all__, 1)):
+            raise ImportError(f"{name} is not in polycontext.{meant}")
     return _load(name)

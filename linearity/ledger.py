@@ -6,13 +6,12 @@ conversation. It is a value; a change returns a new ledger and the old one stays
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attrs import astuple, define, evolve, field, frozen
 
-from polycontext.base import CallerError, Column, InvalidDataError, InvalidOptionError
+from polycontext.base import CallerError, Column, InvalidDataError, InvalidOptionError, similar
 
 from .resource_class import LinearityStats, ResourceClass
 from .tag import UNIX_EPOCH, SharedStore, Tag, check_resource_id
@@ -284,7 +283,7 @@ class LinearityMap:
             return ()
         newest = self.ids.since(max(0, len(self) - _NEAR_MISS_IDS))
         short = [known for known in newest if len(known) <= _NEAR_MISS_LENGTH]
-        return tuple(get_close_matches(resource_id, short))
+        return similar(resource_id, short)
 
     @classmethod
     def _restored(cls, items: Iterable[tuple[str, Tag]], stats: LinearityStats) -> Self:

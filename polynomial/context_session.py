@@ -6,7 +6,6 @@ request, which first compresses a view that has gone over its budget.
 This class is a table of contents: each method delegates to the module for its subject.
 """
 
-import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial, update_wrapper
@@ -25,11 +24,19 @@ from typing import (
     overload,
 )
 
-from polycontext.base import lookup_error, require, unexpected
+from polycontext.base import lookup_error, require, with_usage
 from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
-from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
+from polycontext.window import (
+    ContextItem,
+    ContextWindow,
+    OrderError,
+    Role,
+    TokenCounter,
+    ToolCall,
+    Turn,
+)
 from polycontext.window.providers import AUTO, Rendered
 
 from . import session as parts
@@ -93,23 +100,21 @@ _DEFAULT_TOKENS = 8000
 _NO_LISTENERS = (type, FunctionType, BuiltinFunctionType, MethodType)
 
 _ELSEWHERE = {
-    "add_message_turn": "session.add_message(message)",
-    "add_assistant_message": "session.add_assistant_turn(text)",
-    "add_tool_result": "session.add_tool_turn(text, tool_call_id=id)",
     "add_user_message": "session.add_user_turn(text)",
     "append": "session.add_message(message)",
     "chat": "your client with session.messages(), or an Agent of polycontext.agents",
     "compact": "session.compress()",
+    "context": "session.messages()",
+    "cost": "session.usage.spent",
     "count_tokens": "session.usage",
     "delete": "ContextSession.history.delete(path, session_id)",
     "export": "session.history.export()",
     "fork": "session.history.fork(new_id)",
     "forget": "session.history.forget(resource_id)",
-    "get_messages": "session.messages()",
+    "id": "session.session_id",
     "load": "ContextSession.open(path, session_id)",
     "max_tokens": "session.window.max_tokens",
     "model": "session.usage.model",
-    "recall_turn": "session.recall([resource_id])",
     "reset": "session.clear()",
     "rewind": "session.history.rewind(revision)",
     "save": "ContextSession.open(path, session_id), which stores every write",
@@ -154,11 +159,11 @@ class _ClassTwin(Generic[P]):
     """The async twin of a class method that creates an object: it runs in a thread."""
 
     def __init__(self, method: Callable[Concatenate[Any, P], object]) -> None:
-        self._name = getattr(method, "__name__", "")
-        self.__doc__ = f"Do what `{self._name}` does without blocking the event loop."
+        self._twin = twin(method)
+        self.__doc__ = self._twin.__doc__
 
     def __get__(self, instance: object, owner: type[T]) -> Callable[P, Coroutine[Any, Any, T]]:
-        return partial(asyncio.to_thread, getattr(owner, self._name))
+        return partial(cast("Any", self._twin), owner)
 
 
 class HistoryPart:
@@ -245,6 +250,8 @@ class ContextSession:
     """The session that opened this child."""
     _answer: "parts.Answer | None" = None
     """The answer that is being streamed."""
+    _added: tuple[object, int] = (None, 0)
+    """The object that `add_message` added last, and the revision after it."""
     _background: "parts.Background | None" = None
     _delivery: "parts.Delivery | None" = None
     """Created for the first request."""
@@ -254,6 +261,7 @@ class ContextSession:
     _handles: "Mapping[str, parts.Pair] | None" = None
     """By turn id: the turn as it was synced, and the caller's object. Not stored."""
 
+    @with_usage
     def __init__(
         self,
         model: Model = None,
@@ -280,11 +288,7 @@ class ContextSession:
         embedder: "parts.Embedder | None" = None,
         summariser: "Summariser | None" = None,
         summarizer: "Summariser | None" = None,
-        **unknown: Never,
     ) -> None:
-        if unknown:
-            known = SessionOptions.__annotations__
-            raise unexpected(f"{type(self).__name__}()", next(iter(unknown)), known)
         require("clock", clock, callable(clock), "a function that returns an aware datetime")
         legal = "a list of objects with methods such as on_compress, such as [Watcher()], and no "
         fits = is_list(listeners) and not any(isinstance(each, _NO_LISTENERS) for each in listeners)
@@ -316,6 +320,7 @@ class ContextSession:
         construction.attach_writer(self, empty, policy, store, session_id, listeners=listeners)
 
     @classmethod
+    @with_usage
     def open(
         cls,
         url: Place,
@@ -523,10 +528,20 @@ class ContextSession:
         oversize: Oversize = "truncate",
         **when: Unpack[WriteOptions],
     ) -> Steps[ContextOutput]:
-        """Add one message in a provider's format: JSON data or an SDK object; see `extend`."""
-        return self._write(
+        """Add one message in a provider's format: JSON data or an SDK object; see `extend`.
+
+        Raises:
+            OrderError: an SDK object that was the last to be added is added again.
+        """
+        added, revision = self._added
+        is_again = message is added and revision == self.conversation.revision
+        if is_again and not isinstance(message, Mapping) and not when.get("idempotency_key"):
+            raise OrderError("assistant", "it was just added", "each answer once")
+        output = yield from self._write(
             lambda: build_extend(self.conversation, [message], provider, oversize), **when
         )
+        self._added = message, self.conversation.revision
+        return output
 
     aadd_message = twin(add_message)
 
@@ -961,6 +976,7 @@ class ContextSession:
 
     # --- other agents, and callers that hold names ----------------------------------------
 
+    @with_usage
     def child(
         self,
         task: str,
@@ -1200,6 +1216,12 @@ class ContextSession:
     if not TYPE_CHECKING:
         __getattr__ = lookup_error(_ELSEWHERE)
 
+        def __setattr__(self, name: str, value: object) -> None:
+            if name in SessionOptions.__annotations__:
+                legal = f"ContextSession.open(store, id, {name}=...)"
+                raise AttributeError(f"{name} cannot be set. Use {legal}.")
+            super().__setattr__(name, value)
+
     def __enter__(self) -> Self:
         return self
 
@@ -1214,7 +1236,7 @@ class ContextSession:
 
     # A copy is independent and has no listeners. It renders requests again.
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_answer", "_delivery", "_background", "_handles", "_log_index")
+        own = ("_added", "_answer", "_delivery", "_background", "_handles", "_log_index")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     # --- internals --------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, require
+from polycontext.base import InvalidDataError, InvalidOptionError, require, with_usage
 from polycontext.linearity import ResourceClass, ToolRule
 from polycontext.linearity.classification import classified_by
 from polycontext.pressure import (
@@ -113,6 +113,7 @@ class Projection:
         }
 
 
+@with_usage
 def project(
     messages: Sequence[Mapping[str, Any]],
     model: "int | str | ModelProfile | None" = None,

@@ -74,6 +74,16 @@ def test_what_is_elsewhere_is_named() -> None:
             getattr(polycontext, name)
 
 
+def test_a_name_that_is_nowhere_is_answered_with_a_similar_one() -> None:
+    """Of a class, and of an adapter."""
+    for code, said in (
+        ("from polycontext import Session", "Did you mean 'ContextSession'?\n"),
+        ("import polycontext.adapters.llamaindex", "llamaindex'. Did you mean 'llama_index'?\n"),
+        ("import polycontext.adapters.x", "'polycontext.adapters.x'. docs/adapters.md lists the"),
+    ):
+        assert said in run("-c", code).stderr
+
+
 MODULE = "python -m polycontext"
 
 

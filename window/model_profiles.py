@@ -11,14 +11,19 @@ profile.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidOptionError, UnknownNameError, require, whole_number
+from polycontext.base import (
+    InvalidOptionError,
+    UnknownNameError,
+    require,
+    similar,
+    whole_number,
+)
 
 from .model_table import Listed, listed_models
 from .model_table import find_listed as find_listed  # noqa: PLC0414 - for other rooms
@@ -197,8 +202,8 @@ context window as max_tokens=; `polycontext models` lists the known names.
         "For any other model, pass its context window as max_tokens=; `polycontext models` lists "
         "the known names."
     )
-    near = get_close_matches(_DATED.sub("", plain.rpartition("/")[2]), known_models(), 3)
-    raise UnknownNameError("model", str(name), near=tuple(near), advice=advice)
+    near = similar(_DATED.sub("", plain.rpartition("/")[2]), known_models())
+    raise UnknownNameError("model", str(name), near=near, advice=advice)
 
 
 def unlisted_counter(name: str) -> ModelCounter:

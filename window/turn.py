@@ -58,7 +58,7 @@ def _text(value: object, name: str) -> str:
 
 
 _TEXTS = {
-    "content": "text: json.dumps(data), or add_message for content blocks",
+    "content": "text: str(value), json.dumps(data, default=str), or add_message for a message",
     "tool_calls.arguments": "JSON as text: json.dumps(arguments)",
     "tool_call_id": "the id of the call, such as call.id",
 }

@@ -144,6 +144,10 @@ class Agent:
         nodes = self.session.conversation.machine.regions["node"].nodes
         return cast("Node | None", nodes.get(self.session.regions["node"]))
 
+    def __call__(self, *_: object) -> Never:
+        """Raise: `send` takes a message."""
+        raise TypeError("an agent is not a function. Use agent.send(text).")
+
     # --- what users call -----------------------------------------------------------------
 
     @procedure

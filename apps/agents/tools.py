@@ -3,11 +3,12 @@
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from inspect import Parameter, getdoc, signature
 from itertools import islice
 from typing import Any
 
-from attrs import frozen
+from attrs import asdict, frozen, has
 
 from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, require
 from polycontext.base.json_data import freeze, thaw
@@ -221,13 +222,26 @@ def schema_of_use(tool: Tool) -> dict[str, Any]:
 
 
 def as_data(result: Any) -> Any:
-    """Return a tool's result as JSON data: a text for what JSON has no form for, null for NaN.
+    """Return a tool's result as JSON data: null for NaN, and see `_plain`.
 
     A result that cannot be kept is told to the model, since the tool has done its work.
     """
     try:
-        data = json.loads(json.dumps(result, default=str), parse_constant=lambda _: None)
+        data = json.loads(json.dumps(result, default=_plain), parse_constant=lambda _: None)
         freeze(data)
     except (TypeError, ValueError, RecursionError) as error:
         return f"[the tool has run; its result is not JSON data: {error}]"
     return data
+
+
+def _plain(value: Any) -> Any:
+    """Return the fields of a record, the items of a set or generator, or else a text."""
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump()
+    if has(type(value)):
+        return asdict(value)
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    return [*value] if isinstance(value, Iterator | set | frozenset) else str(value)

@@ -33,7 +33,7 @@ HELP = """\
 
 @command(
     "polycontext chat trip --store chats.db --model claude-sonnet-4-5",
-    "polycontext chat --agent kitchen:agent",
+    "polycontext chat --agent app:make_agent",
     "polycontext chat --model llama3 --base-url http://localhost:11434/v1 < questions.txt",
 )
 @click.argument(

@@ -5,7 +5,6 @@ the fields of a class.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from inspect import get_annotations, getdoc
 from itertools import chain
@@ -14,7 +13,7 @@ from typing import Any
 import attrs
 import click
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, did_you_mean, similar
 
 from .errors import about_flag
 from .output import CommandError, Verbosity, set_verbosity
@@ -115,8 +114,8 @@ class Group(click.Group):
         """Return the command that the arguments name, or suggest similar ones."""
         if args[0] in self.modules or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        near = " or ".join(map(repr, get_close_matches(args[0], self.modules)))
-        meant = f" Did you mean {near}?" if near else ""
+        near = did_you_mean(similar(args[0], self.modules))
+        meant = near or f" Use {', '.join(self.modules)}."
         raise click.UsageError(f"No such command {args[0]!r}.{meant}", ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -1,12 +1,18 @@
 """Error messages of commands, made from the fields of the library's errors."""
 
 import shlex
-from difflib import get_close_matches
 
 import click
 from attrs import evolve
 
-from polycontext.base import InvalidOptionError, UnknownNameError, advised, safe_repr
+from polycontext.base import (
+    InvalidOptionError,
+    UnknownNameError,
+    advised,
+    did_you_mean,
+    safe_repr,
+    similar,
+)
 
 _SAME = {"url": "store", "session_id": "session", "new_id": "new", "input": "source"}
 """Arguments of the library that have another name in a command."""
@@ -15,6 +21,13 @@ _LEGAL = {
     "store": 'the path of a SQLite file, or "postgresql://" with a server behind it',
 }
 """What to use for an argument, where a program in Python can pass more."""
+
+_FLAGS = dict.fromkeys(("--budget", "--tokens", "--limit", "--window"), "--max-tokens") | {
+    "--db": "--store",
+    "--out": "--output",
+    "--keep-last": "--keep-recent",
+}
+"""What people call an option, and its name here."""
 
 
 def message_of(error: Exception, *, is_stored: bool = True) -> str:
@@ -66,6 +79,13 @@ def about_flag(error: InvalidOptionError, context: click.Context) -> str | None:
 
 def about_usage(error: click.UsageError) -> str:
     """Return Click's message, for a value with what is possible in its place."""
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        name, command = error.option_name, error.ctx.command
+        if isinstance(command, click.Group):
+            return f"No option {name!r} here. Write it after the command."
+        known = [flag for each in command.params for flag in each.opts]
+        if _FLAGS.get(name) in known:
+            return f"No such option {name!r}. Use {_FLAGS[name]}."
     # The subclasses say that a parameter is missing, or that there is none.
     if type(error) is not click.BadParameter or error.param is None or error.ctx is None:
         return error.format_message()
@@ -77,8 +97,7 @@ def about_usage(error: click.UsageError) -> str:
             return f"{given}. Use {whole}, {_bounds(kind)}."
         case click.Choice() as kind:
             names = [str(each) for each in kind.choices]
-            near = " or ".join(get_close_matches(given.rpartition(": ")[2].strip("'"), names))
-            meant = f" Did you mean {near}?" if near else ""
+            meant = did_you_mean(similar(given.rpartition(": ")[2].strip("'"), names))
             return f"{given}.{meant} Use {', '.join(names)}."
         case _:
             return error.format_message()

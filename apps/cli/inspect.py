@@ -21,7 +21,7 @@ from .options import (
     WindowOptions,
     complete_session,
 )
-from .output import CommandError, save, tell, write
+from .output import FAULT, CommandError, save, tell, write
 from .recordings.replay import ReplaySettings, replay_conversation
 from .session.settings import find_session, session_of
 
@@ -49,6 +49,8 @@ def inspect(
 
     if conversation == "-" or Path(conversation).is_file():
         text = report_page(_report(_replayed(conversation, window, form), conversation))
+    elif conversation.endswith((".json", ".jsonl")):
+        raise CommandError(f"there is no file {conversation!r}. Name one, or a session.", FAULT)
     else:
         with where.open_store() as store:
             name = find_session(store, conversation)

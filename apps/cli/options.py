@@ -396,7 +396,7 @@ def imported(name: str) -> Any:
         return resolve_name(name)
     except Exception as error:  # importing a module can raise anything
         problem = f"{name}: cannot be imported: {type(error).__name__}: {error}"
-        advice = "Write module:name, and start where the module can be imported."
+        advice = "Write module:name, such as app:name for app.py in this folder."
         raise CommandError(f"{problem}. {advice}") from error
 
 

@@ -27,9 +27,9 @@ def list_(
     where: SessionOptions,
     as_json: Json,
 ) -> None:
-    """List the compressions of a session: tokens, what became of its atoms, and the summariser.
+    """List the compressions of a session: tokens, what became of its messages, and the summariser.
 
-    An atom is a message, or a call with its results. With --json, whole receipts are printed,
+    A call and its results count as one. With --json, whole receipts are printed,
     without any text of the conversation.
     """
     with where.open() as session:

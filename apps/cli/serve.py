@@ -56,7 +56,7 @@ INSPECT = " inspect"
     "polycontext serve --store chats.db --model gpt-5",
     "polycontext serve --host 0.0.0.0 --token-file tokens.txt",
     "polycontext serve --root .",
-    "polycontext serve --agent kitchen:agent",
+    "polycontext serve --agent app:make_agent",
     "polycontext serve --compress-only --originals originals.db",
 )
 @click.option(

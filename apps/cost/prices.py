@@ -6,12 +6,11 @@ own `Prices` if you need current ones. A model in neither table has no price.
 """
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 
 import orjson
 
-from polycontext.base import UnknownNameError
+from polycontext.base import UnknownNameError, similar
 from polycontext.pressure.schedule import Prices
 from polycontext.window.model_profiles import find_listed
 
@@ -51,7 +50,7 @@ def prices_of(model: str) -> Prices:
         return TABLE[model]
     name, listed = find_listed(model) or ("", None)
     if listed is None or listed.input is None or listed.output is None:
-        near, advice = tuple(get_close_matches(model, TABLE, 2)), "Pass your own Prices(...)."
+        near, advice = similar(model, TABLE, 2), "Pass your own Prices(...)."
         raise UnknownNameError("model with a price", model, near=near, advice=advice)
     each, source = listed.input, "genai-prices"
     read, write = (each if price is None else price for price in (listed.read, listed.write))

@@ -7,12 +7,11 @@ create pills: ``[@name]`` typed by hand is text. Positions count characters.
 """
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from typing import Literal, TypeVar
 
 from attrs import evolve, field, frozen
 
-from polycontext.base import InvalidDataError, UnknownNameError, is_whole, require
+from polycontext.base import InvalidDataError, UnknownNameError, is_whole, require, similar
 from polycontext.base.json_data import check_text
 from polycontext.window import PositionError
 
@@ -154,9 +153,7 @@ class PillDocument:
         for pill in self.pills:
             if pill.name == name:
                 return pill
-        raise UnknownNameError(
-            "pill", name, self.context, tuple(get_close_matches(name, self.context))
-        )
+        raise UnknownNameError("pill", name, self.context, similar(name, self.context))
 
     # --- editing ---------------------------------------------------------
 

@@ -6,14 +6,13 @@ in the order of `PARAMETERS`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from polycontext.agents import AgentMemory, Recollection, read_answer
-from polycontext.base import Law, UnknownNameError
+from polycontext.base import Law, UnknownNameError, similar
 from polycontext.linearity import default_classifier
 from polycontext.nodes.builders import build_context
 from polycontext.polynomial import (
@@ -227,7 +226,7 @@ def for_parameter(name: str, known: Known = NOTHING) -> st.SearchStrategy[Any]:
             "parameter of a law",
             name,
             tuple(PARAMETERS),
-            tuple(get_close_matches(name, PARAMETERS)),
+            similar(name, PARAMETERS),
         )
     return PARAMETERS[name](known)
 

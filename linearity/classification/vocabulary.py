@@ -6,7 +6,7 @@ line, and a line that begins with ``#`` is a comment.
 
 import re
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 _MARKS = ",;:—–()¿¡…，；：、"
 _UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
@@ -55,5 +55,4 @@ def verbs() -> frozenset[str]:
 
 def own_data(folder: str, name: str) -> bytes:
     """Return the bytes of a file in a folder of this package."""
-    package = files("polycontext.linearity.classification")
-    return package.joinpath(folder).joinpath(name).read_bytes()
+    return Path(__file__).parent.joinpath(folder, name).read_bytes()

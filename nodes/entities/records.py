@@ -7,7 +7,6 @@ restore any version.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from enum import StrEnum
 from functools import cached_property
 from itertools import islice
@@ -16,7 +15,7 @@ from typing import Any, Self
 from attrs import define, evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.base import CallerError, InvalidDataError
+from polycontext.base import CallerError, InvalidDataError, similar
 from polycontext.base.json_data import FrozenDict, check_text
 
 from ..checks import is_not_blank, is_text, object_or_none, parse_member, whole_from
@@ -277,7 +276,7 @@ class Records:
             *(alias for alias, current in self.aliases.items() if current in self.live),
             *self.live,
         ]
-        return tuple(get_close_matches(ref, live[-_NEAR_MISS_REFS:]))
+        return similar(ref, live[-_NEAR_MISS_REFS:])
 
 
 @frozen

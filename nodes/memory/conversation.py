@@ -4,7 +4,6 @@ See docs/nodes.md.
 """
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -13,7 +12,7 @@ import orjson
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.base import InvalidDataError, UnknownNameError
+from polycontext.base import InvalidDataError, UnknownNameError, similar
 from polycontext.base.codec import strict_converter, structured
 from polycontext.base.json_data import freeze, thaw
 from polycontext.window import TokenCounter
@@ -223,7 +222,7 @@ class ConversationContext:
             raise UnknownNameError(
                 "archived content",
                 str(key),
-                near=tuple(get_close_matches(str(key), self.content_archive)),
+                near=similar(key, self.content_archive),
             )
         return self.id_registry.hide_ids(self.content_archive[key], type)
 

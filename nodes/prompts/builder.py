@@ -9,14 +9,13 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError, did_you_mean, similar
 from polycontext.base.json_data import check_text
 from polycontext.polynomial import ContextOutput, ContextOverflowError
 from polycontext.pressure import ContextProjector
@@ -182,8 +181,7 @@ class PromptBuilder:
         templates = self._library["system"]
         if check_text(agent_type, "agent_type") not in templates:
             names = sorted(templates)
-            near = " or ".join(map(repr, get_close_matches(agent_type, names)))
-            meant = f" Did you mean {near}?" if near else ""
+            meant = did_you_mean(similar(agent_type, names))
             warning = (
                 f"no template for agent type {agent_type!r:.60}, 'default' is used.{meant} Use "
                 f"{', '.join(names)}."

@@ -1,4 +1,4 @@
-from . import json_patch, rows, snapshots, source_ranges
+from . import json_patch, receipts, rows, snapshots, source_ranges, timeline
 from .conversation import Conversation, replay, replayed
 from .events import (
     ERASED,
@@ -44,6 +44,7 @@ __all__ = [
     "patched",
     "receipt_of",
     "receipt_schema",
+    "receipts",
     "replay",
     "replayed",
     "rows",
@@ -51,5 +52,6 @@ __all__ = [
     "source_ranges",
     "spent_in",
     "standing",
+    "timeline",
     "with_sources",
 ]

@@ -8,13 +8,12 @@ the turns. A version that nobody keeps therefore costs later ones nothing.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import chain, islice
 from typing import Self, overload
 
 from attrs import define, field
 
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, similar
 from polycontext.linearity import UnknownResourceError, number_of
 from polycontext.window import Role, Turn
 from polycontext.window.items import ITEM_IDS, attachment_of
@@ -128,7 +127,7 @@ class Log(Sequence[Turn]):
             newest = islice(reversed(self), _NEAR_IDS)
             raise UnknownResourceError(
                 resource_id,
-                tuple(get_close_matches(str(resource_id), [turn.resource_id for turn in newest])),
+                similar(resource_id, [turn.resource_id for turn in newest]),
             )
         return place
 

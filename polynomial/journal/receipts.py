@@ -10,16 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from attrs import evolve, field, frozen
 
 from polycontext.base import UnknownNameError, require
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import Edit, Reach, SummaryUsage, is_summary, why_each_stays
+from polycontext.pressure import Edit, Reach, SummaryUsage, is_summary, notes, why_each_stays
 from polycontext.pressure.gist import is_pointer, source_ids
-from polycontext.pressure.notes import find_sources_of_all
 from polycontext.window import ContextWindow, Turn
 
 from .codec import own_converter
@@ -163,7 +162,7 @@ class CompressionReceipt:
 @cache
 def receipt_schema() -> Mapping[str, Any]:
     """Return the JSON Schema of a receipt that the package ships (docs/history.md)."""
-    file = files("polycontext.polynomial.journal").joinpath(SCHEMA_FILE)
+    file = Path(__file__).with_name(SCHEMA_FILE)
     schema: Mapping[str, Any] = json.loads(file.read_bytes())
     return schema
 
@@ -334,7 +333,7 @@ def _lines(turns: Sequence[Turn], gists: Mapping[str, Turn], log: Log) -> dict[s
         owner = {each: turn.resource_id for turn in told for each in source_ids(turn)}
         known = [log[log.place(each)] for each in owner if log.knows(each)]
         lines = gist.text.split("\n")
-        for number, sources in enumerate(find_sources_of_all(lines, known), 1):
+        for number, sources in enumerate(notes.find_sources_of_all(lines, known), 1):
             for source in sources:
                 found.setdefault(owner[source.resource_id], []).append(number)
     return found

@@ -91,11 +91,13 @@ class OwnStates(StateMachineMetaclass):
             self.table = table_of(self)
             if ContextState.EMPTY not in self.table.cells:
                 _require_no_actions(self)
+            legal = 'subclasses of Region by name, such as {"approval": Approval}'
+            regions: object = _regions_of(self)
+            require(f"regions of {name}", regions, isinstance(regions, Mapping), legal)
             for key, region in _regions_of(self).items():
                 is_apart = ContextState.EMPTY not in getattr(
                     region, "directions", {ContextState.EMPTY}
                 )
-                legal = "subclasses of Region, each under a name such as node"
                 require(f"regions of {name}", key, key.isidentifier() and is_apart, legal)
             others = {key: region.table for key, region in _regions_of(self).items()}
             self.places = Places(self, others)

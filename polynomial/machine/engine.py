@@ -309,11 +309,17 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
                 self._guards[row] = guards_of(self, row)
             guards = self._guards[row]
             if guards is None:
-                return self._selection._first_transition_that_matches(
-                    self._instances[here.state],
-                    self._trigger(step, event),
-                    lambda move, _: move in rows,
-                )
+                try:
+                    return self._selection._first_transition_that_matches(
+                        self._instances[here.state],
+                        self._trigger(step, event),
+                        lambda move, _: move in rows,
+                    )
+                except TypeError as error:
+                    if "missing" not in str(error):
+                        raise
+                    legal = "guards of (self, step): step.input has the turn, step.after the view"
+                    raise InvalidOptionError(f"guard of {event}", str(error), legal) from error
             if all(guard(step) for guard in guards):
                 return row
         return None

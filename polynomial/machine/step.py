@@ -216,9 +216,10 @@ class Step:
                     check_floors(self.window, made)
                 self.edit = None if made.is_empty else made
                 made = apply_edit(self.window, made, compressed=False)
-            elif is_added and made is not self.window:
-                name, legal = f"action of {self.input.kind}", "an Edit, which the journal can store"
-                raise InvalidOptionError(name, made, legal)
+            elif made is not self.window and (is_added or not isinstance(made, ContextWindow)):
+                window = "step.window to change nothing" if is_added else "a window"
+                legal = f"an Edit, which the journal can store, or {window}"
+                raise InvalidOptionError(f"action of {self.input.kind}", made, legal)
             self._after = made
         return self._after
 

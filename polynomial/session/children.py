@@ -72,6 +72,8 @@ def open_child(
         "the task as text",
     )
     require("child_id", child_id, child_id != own_id, "another id than the parent's")
+    is_swapped = " " in child_id.strip() and " " not in task.strip()
+    require("child_id", child_id, not is_swapped, "child(task, child_id): the task comes first")
     require(
         "system",
         system,

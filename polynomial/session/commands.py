@@ -24,9 +24,10 @@ from polycontext.window import (
     Turn,
     compact,
     loaded_object,
+    providers,
 )
 from polycontext.window.filler import OPENING, opening_of
-from polycontext.window.providers import Provider, dumped, format_of, missing_result, unwrap
+from polycontext.window.providers import Provider
 
 from ..gist_recognition import known_again
 from ..inputs import ContextInput, class_of
@@ -299,8 +300,10 @@ def build_extend(
     if isinstance(given, list) and all(isinstance(message, Turn) for message in given):
         turns = given
     else:
-        given = unwrap(given)
-        parsed = format_of(given, provider).parse(given, waiting=conversation.window.awaited_calls)
+        given = providers.unwrap(given)
+        parsed = providers.format_of(given, provider).parse(
+            given, waiting=conversation.window.awaited_calls
+        )
         turns = list(
             chain.from_iterable(known_again(parsed.turns, has_task=conversation.window.has_task))
         )
@@ -321,7 +324,7 @@ def build_results(conversation: Conversation, reason: str) -> Together:
     require("reason", reason, fits, legal)
     said = f"[no result: {reason.strip()}]"
     calls = conversation.window.open_calls
-    return Together(tuple(Add(missing_result(call, said)) for call in calls))
+    return Together(tuple(Add(providers.missing_result(call, said)) for call in calls))
 
 
 def find_open_calls(window: ContextWindow) -> tuple[ToolCall, ...]:
@@ -386,7 +389,7 @@ def as_tool_call(call: object) -> ToolCall:
 
 def _load_call(call: object) -> object:
     """Return the JSON data of an SDK object; return anything else unchanged."""
-    data = dumped(call)
+    data = providers.dumped(call)
     if isinstance(data, Mapping):
         return data
     inner: Any = getattr(call, "function", None)

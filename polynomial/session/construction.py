@@ -202,6 +202,9 @@ def open_session(
     options: Mapping[str, Any],
 ) -> S:
     """Return the session with that id at `url`; see `ContextSession.open`."""
+    is_id = isinstance(url, str) and "." not in url and not Path(url).exists()
+    fits = not (is_id and str(session_id).endswith(".db"))
+    require("session_id", session_id, fits, "open(path, session_id): the path comes first")
     store = stores.store_at(url, timeout)
     given: dict[str, Any] = {"model": model, "max_tokens": None, **options}
     budget = {name: given[name] for name in ("model", "max_tokens")}

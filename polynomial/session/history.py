@@ -13,6 +13,7 @@ from polycontext.base import (
     lookup_error,
     require,
     whole_number,
+    with_usage,
 )
 from polycontext.base.effects import Steps, procedure, twin
 from polycontext.pressure import ConflictError
@@ -61,7 +62,9 @@ class History(Generic[S]):
     __getitem__ = __iter__ = __call__
 
     if not TYPE_CHECKING:
-        __getattr__ = lookup_error({"turns": "session.log()"})
+        __getattr__ = lookup_error(
+            {"turns": "session.log()", "delete": "ContextSession.history.delete(path, id)"}
+        )
 
     @property
     def revision(self) -> int:
@@ -229,6 +232,7 @@ class History(Generic[S]):
 
     aundo = twin(undo)
 
+    @with_usage
     def fork(self, new_id: str, moment: Moment | None = None) -> S:
         """Return a new, independent session with the same store, options and content.
 
@@ -397,6 +401,7 @@ class History(Generic[S]):
 
     # --- export -------------------------------------------------------------------------
 
+    @with_usage
     def export(self) -> Iterator[str]:
         """Return an iterator over the whole session as lines of JSON: a header, then the events.
 

@@ -6,7 +6,6 @@ A call is checked before it does anything; an error names the path, the argument
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import partial
 from inspect import Parameter, Signature, formatannotation, getdoc, signature
 from re import sub
@@ -15,7 +14,7 @@ from warnings import warn
 
 from attrs import frozen
 
-from polycontext.base import InvalidDataError, is_whole, require
+from polycontext.base import InvalidDataError, is_whole, require, similar
 from polycontext.base.effects import Effect, Steps, call, procedure
 from polycontext.linearity import LinearityStats, ResourceClass
 from polycontext.pressure import pressure_of
@@ -308,7 +307,7 @@ def _unknown_path(name: str, today: str) -> UnknownPathError:
     today_of = {path: path for path in (*_BY_NAME, *NAMESPACES)} | dict(ALIASES)
     known = {_short(path): now for path, now in today_of.items()}
     last = f".{looked_for.rpartition('.')[2]}"
-    like = [each for each in known if each.endswith(last)] + get_close_matches(looked_for, known)
+    like = [each for each in known if each.endswith(last)] + [*similar(looked_for, known)]
     near = tuple(dict.fromkeys(known[each] for each in like))
     space = today.casefold().rpartition(".")[0]
     legal = NAMESPACES
@@ -355,7 +354,7 @@ def _warn_of_former(path: object) -> None:
     if isinstance(path, str) and current_path(path) is not None:
         with suppress(UnknownPathError):
             legal = find_path(path).name
-            warn(f"{path!r} is deprecated. Use {legal!r}.", DeprecationWarning, stacklevel=5)
+            warn(f"{path!r} is deprecated. Use {legal!r}.", DeprecationWarning, stacklevel=6)
 
 
 def check_call(

@@ -28,7 +28,6 @@ from ..journal.events import (
     goes_behind,
 )
 from ..journal.past import Past
-from ..journal.timeline import Frame, first_frame, fold
 from ..machine.context_machine import ContextMachine, decider
 from ..machine.engine import REFUSED, ContextModel
 from ..machine.step import ContextPolicy, Step
@@ -83,7 +82,7 @@ class Replica:
         self._publishing = RLock()
         self._near: deque[Conversation] = deque(maxlen=_NEAR)
         # Replaced as a whole; the first one has the conversation that they were folded from.
-        self._frames: Sequence[Frame] = ()
+        self._frames: Sequence[journal.timeline.Frame] = ()
         # Companions that may be stored though this session was not told.
         self._tried = set[str]()
         # The events of appends under way, by the identity of their decisions: whoever loads them,
@@ -197,19 +196,19 @@ class Replica:
             (each for each in known if each.revision <= revision), key=lambda each: each.revision
         )
 
-    def frames(self) -> Sequence[Frame]:
+    def frames(self) -> "Sequence[journal.timeline.Frame]":
         """Return the conversation after each event so far; events are folded once, then kept."""
         origin, revision = self.empty, self.conversation.revision
-        frames = self._known_frames() or (first_frame(origin),)
+        frames = self._known_frames() or (journal.timeline.first_frame(origin),)
         if (after := len(frames) - 1) < revision:
             events = self.store.load(self.session_id, after).events[: revision - after]
-            frames = fold(frames, events)
+            frames = journal.timeline.fold(frames, events)
             with self._publishing:
                 if self.empty is origin:
                     self._frames = frames
         return frames[: revision + 1]
 
-    def _known_frames(self) -> Sequence[Frame]:
+    def _known_frames(self) -> "Sequence[journal.timeline.Frame]":
         """Return the frames that were folded from the present beginning: its budget, no erasure."""
         frames = self._frames
         return frames if frames and frames[0].conversation is self.empty else ()

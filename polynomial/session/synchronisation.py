@@ -287,9 +287,8 @@ def compress_to_fit(session: Session, needs: Needed) -> Compress | None:
         return None
     floor = policy.projector.floor(window)
     if floor > room:
-        raise ContextOverflowError(
-            floor + besides, window.max_tokens, "the view beside system, tools and reserve"
-        )
+        what = f"the view beside system, tools and a reply of up to {needs.reply:,} tokens"
+        raise ContextOverflowError(floor + besides, window.max_tokens, what)
     # As in automatic compression, the low mark is a share of the free budget.
     target = floor + policy.threshold.low * (room - floor)
     return Compress(min(target, plan_window(window, policy).tokens_wanted) / window.max_tokens)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 from attrs import evolve, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, is_whole, lookup_error, require
+from polycontext.base import InvalidDataError, InvalidOptionError, is_whole, require
 from polycontext.base.effects import drive
 from polycontext.window.providers import Provider, Rendered, anthropic, as_provider, dumped
 
@@ -184,18 +184,8 @@ def _room(sizes: Sizes, evidence: Evidence) -> int:
     return sizes.now if sizes.now <= tokens < sizes.now + 2 * step else tokens
 
 
-_ELSEWHERE = {
-    "max_tokens": "session.window.max_tokens",
-    "tokens": "session.window.total_tokens",
-    "total_tokens": "session.window.total_tokens",
-}
-
-
 class Usage(SessionPart):
     """The requests of a session, and what is known about their size."""
-
-    if not TYPE_CHECKING:
-        __getattr__ = lookup_error(_ELSEWHERE)
 
     @property
     def _delivery(self) -> Delivery:

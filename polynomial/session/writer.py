@@ -29,7 +29,6 @@ from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
 from ..journal.events import CompressEvent, goes_behind
 from ..journal.origin import CachedTokens
-from ..journal.receipts import cached_in, merged
 from ..stores.in_memory import InMemoryStore
 from .commands import WriteRequest, utc_now
 from .decisions import Decision, DecisionSteps, decide, go_on, log_rejections
@@ -214,7 +213,7 @@ class Writer(Replica):
 
     def note_cached(self, epoch: int, tokens: int) -> None:
         """Remember the cached tokens of a request, for the receipts before and after its epoch."""
-        self.cached = merged((*self.cached, CachedTokens(epoch, tokens, tokens)))
+        self.cached = journal.receipts.merged((*self.cached, CachedTokens(epoch, tokens, tokens)))
 
     def _fulfil(self, request: SummaryRequest) -> Fulfilment:
         """Return the fulfilment of a plan; other threads may write meanwhile."""
@@ -335,7 +334,9 @@ class Writer(Replica):
                 for made in decision.made:
                     self.live.add(made)
             if self.cached:
-                told = {each for event in decision.events for each in cached_in(event)}
+                told = {
+                    each for event in decision.events for each in journal.receipts.cached_in(event)
+                }
                 self.cached = tuple(each for each in self.cached if each not in told)
 
     def catch_up(self) -> Conversation:

@@ -6,15 +6,16 @@ for a rejected summary of a model.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen, validators
 
 from polycontext.window import TokenCounter, Turn
 
 from ..gist import unframed
-from .candidates import SLACK, Candidates
-from .lines import NEW_LINE
-from .note import write_note
+
+if TYPE_CHECKING:
+    from .candidates import Candidates
 
 _LEAST_ROOM = 0.3
 """The share of the room that must be left beside the frozen part."""
@@ -75,22 +76,24 @@ class ExtractiveSummariser:
     def read(
         self,
         turns: Sequence[Turn],
-        known: Candidates | None = None,
+        known: "Candidates | None" = None,
         *,
         counter: TokenCounter,
         most: int | None = None,
-    ) -> Candidates:
+    ) -> "Candidates":
         """Return the candidates from `turns` and those `known` before.
 
         Over `most` tokens, the least important are removed.
         """
+        from .candidates import SLACK, Candidates  # noqa: PLC0415 - first turns need no notes
+
         del counter
         found = (known or Candidates()).reading(turns)
         return found if most is None or found.cost <= SLACK * most else found.within(most)
 
     def write(
         self,
-        candidates: Candidates,
+        candidates: "Candidates",
         max_tokens: int,
         *,
         counter: TokenCounter,
@@ -101,6 +104,8 @@ class ExtractiveSummariser:
 
         `former` is the gist that the summary replaces.
         """
+        from .note import write_note  # noqa: PLC0415 - as above
+
         if max_tokens <= 0:
             return ""
         if (
@@ -123,5 +128,7 @@ class ExtractiveSummariser:
 
 def _first_half(body: str) -> str:
     """Return the complete lines in the first half of a summary."""
+    from .lines import NEW_LINE  # noqa: PLC0415 - as above
+
     ends = [match.start() for match in NEW_LINE.finditer(body) if match.start() <= len(body) // 2]
     return body[: ends[-1]] if ends else ""

@@ -4,9 +4,11 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -22,6 +24,7 @@ from polycontext.agents import (
     Tool,
     ToolError,
 )
+from polycontext.agents.tools import as_data
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.nodes import PromptBuilder
 from polycontext.pills import FileResolver
@@ -620,6 +623,39 @@ def test_whatever_a_tool_returns_it_is_run_once(result: Any) -> None:
     assert agent.send("Go") == "bye"
     assert len(runs) == 1
     assert agent.memory.turn.steps
+
+
+@dataclass
+class Train:
+    """A record of a user's."""
+
+    leaves: datetime
+
+
+@frozen
+class Seat:
+    """Another one."""
+
+    row: int
+
+
+@pytest.mark.parametrize(
+    ("result", "data"),
+    [
+        (Train(datetime(2026, 1, 1, tzinfo=UTC)), {"leaves": "2026-01-01 00:00:00+00:00"}),
+        ([Seat(7)], [{"row": 7}]),
+        (SimpleNamespace(model_dump=lambda: {"a": 1}), {"a": 1}),
+        (b"Wien", "Wien"),
+        (b"\xff", "\\xff"),
+        ((each for each in "ab"), ["a", "b"]),
+        ({1}, [1]),
+        (ValueError("no train"), "no train"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_result_is_told_by_what_it_holds(result: Any, data: Any) -> None:
+    """Records by their fields, generators by their items, bytes and errors by their text."""
+    assert as_data(result) == data
 
 
 def test_a_call_of_a_tool_that_is_gone_or_was_forgotten_is_not_run() -> None:

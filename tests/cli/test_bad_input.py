@@ -382,7 +382,10 @@ OPTIONS = [
         ("replay", EXAMPLE, "--format", "poet"),
         "Invalid value for --format: 'poet'. Use openai, anthropic, openai-responses, gemini.",
     ),
-    (("replay", EXAMPLE, "--format", "opnai"), "'opnai'. Did you mean openai? Use openai,"),
+    (("project", EXAMPLE, "--budget", "9"), "No such option '--budget'. Use --max-tokens. Try"),
+    (("--store", "a.db", "models"), "No option '--store' here. Write it after the command. Try"),
+    (("session", "add"), "No such command 'add'. Use "),
+    (("replay", EXAMPLE, "--format", "opnai"), "'opnai'. Did you mean 'openai'? Use openai,"),
     (
         ("replay", EXAMPLE, "--threshold", "0"),
         "--threshold 0 is not a share. Use more than 0, at most 1.",

@@ -85,3 +85,4 @@ def test_what_is_nowhere_is_refused(polycontext: Command, tmp_path: Path, name: 
     ran = polycontext("inspect", name, "--store", tmp_path / "s.db")
     assert ran.code == 1
     assert repr(name) in ran.complaint
+    assert ("there is no file" in ran.complaint) == name.endswith("l")

@@ -1,7 +1,6 @@
 """The item manager: a bounded collection of items that evicts the oldest first."""
 
 from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
 from math import inf
 from threading import RLock
 from typing import Any
@@ -14,6 +13,7 @@ from polycontext.base import (
     InvalidOptionError,
     UnknownNameError,
     is_whole,
+    similar,
 )
 
 from ..tokens.counter import TokenCounter
@@ -171,9 +171,7 @@ class ContextManager:
 
     def _held(self, item_id: str) -> ContextItem:
         if item_id not in self._items:
-            raise UnknownNameError(
-                "item", item_id, near=tuple(get_close_matches(str(item_id), self._items))
-            )
+            raise UnknownNameError("item", item_id, near=similar(item_id, self._items))
         return self._items[item_id][0]
 
     def _check_new(self, item: ContextItem, besides: str | None = None) -> None:

@@ -1,12 +1,13 @@
 from . import anthropic, chat, gemini, responses
 from .blocks import copied_messages, dumped
-from .formats import AUTO, check, findings, format_of, get_format, unwrap
+from .formats import check, findings, format_of, get_format, unwrap
 from .layout import left_behind, without
 from .media_room import load_errors
 from .openai_places import ObjectCheck, OpenAIPlace
 from .places import Place, shown
 from .tool_pairs import mended, missing_result
 from .wire import (
+    AUTO,
     Message,
     Parsed,
     Provider,

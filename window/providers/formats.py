@@ -24,6 +24,7 @@ from .streams import (
     stream_of,
 )
 from .wire import (
+    AUTO,
     CHAT_BLOCKS,
     RESPONSES_BLOCKS,
     RESPONSES_ITEMS,
@@ -123,9 +124,6 @@ def findings(messages: object, provider: Provider | str) -> list[InvalidMessages
         return [error]
     return []
 
-
-AUTO = "auto"
-"""The provider name that requests detection of the format."""
 
 _CERTAIN = frozenset({"tool_use", "tool_result"})
 """Block types that only occur in Anthropic's messages, even behind a gateway."""

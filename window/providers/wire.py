@@ -46,6 +46,9 @@ class Provider(StrEnum):
     GEMINI = "gemini"
 
 
+AUTO = "auto"
+"""The provider name that requests detection of the format."""
+
 CHAT_BLOCKS = ("image_url", "input_audio", "file", "refusal")
 RESPONSES_BLOCKS = ("input_text", "output_text", "input_image", "input_file", "summary_text")
 RESPONSES_ITEMS = (

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any, Self, TypeVar
 
 import orjson
 from attrs import asdict, evolve, frozen
 
-from polycontext.base import InvalidDataError, UnknownNameError
+from polycontext.base import InvalidDataError, UnknownNameError, similar
 from polycontext.linearity import UnknownResourceError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SessionStore
@@ -177,7 +176,7 @@ def find_session(store: SessionStore, session_id: str) -> str:
         raise CommandError(f"{session_id!r} is the beginning of several sessions: {shown}.", FAULT)
     if not begun:
         known = tuple(ids) if len(ids) <= _FEW else ()
-        near = tuple(get_close_matches(session_id, ids))
+        near = similar(session_id, ids)
         error = UnknownNameError("session", session_id, known, near)
         create = command_line("session", "new", session_id)
         raise CommandError(f"{error} To create it: {create}", FAULT)

@@ -252,6 +252,42 @@ def test_a_turn_through_an_action_of_ones_own_costs_the_same_however_long_the_lo
     assert costs[-1] < 1.1 * costs[0]
 
 
+@pytest.mark.parametrize("event", ["note", "user_turn"])
+def test_an_action_that_returns_nothing_is_refused(event: str) -> None:
+    """The error says what it returns instead, and nothing changes."""
+
+    class Silent(ContextMachine):
+        user_turn = FROM.to.itself(on="act")
+        note = FROM.to.itself(on="act")
+
+        @once
+        def act(self, step: Any) -> None:
+            """Return nothing."""
+
+    session = ContextSession(4000, machine=Silent)
+    session.add_user_turn("One.")
+    with pytest.raises(InvalidOptionError, match=f"action of {event} = None. Use an Edit, which"):
+        session.send(event, *["Two."] * (event == "user_turn"))
+    assert len(session.log()) == 1
+
+
+def test_a_guard_that_asks_for_a_turn_is_told_of_the_step() -> None:
+    """And nothing changes."""
+
+    class Guarded(ContextMachine):
+        user_turn = FROM.to.itself(cond="is_short")
+
+        def is_short(self, turn: Turn) -> bool:
+            """Return whether the turn is short."""
+            return len(turn.text) < 5
+
+    session = ContextSession(4000, machine=Guarded)
+    session.add_user_turn("One.")
+    with pytest.raises(InvalidOptionError, match=r"is_short.* missing .*'turn'.*\(self, step\)"):
+        session.add_user_turn("Two.")
+    assert len(session.log()) == 1
+
+
 def test_an_action_that_adds_more_than_its_turn_is_refused() -> None:
     """The event tells of one turn."""
 

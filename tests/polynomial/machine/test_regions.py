@@ -186,7 +186,9 @@ def test_only_the_region_of_the_context_changes_the_view() -> None:
                 return step.window
 
 
-@pytest.mark.parametrize("regions", [{"a+b": Lamp}, {"lamp": ContextMachine}, {"lamp": "on"}])
+@pytest.mark.parametrize(
+    "regions", [{"a+b": Lamp}, {"lamp": ContextMachine}, {"lamp": "on"}, [Lamp]]
+)
 def test_what_is_no_region_is_refused(regions: Any) -> None:
     """When the class is declared, with what to write instead."""
     with pytest.raises(InvalidOptionError, match="subclasses of Region"):

@@ -30,6 +30,8 @@ USER: Any = {"role": "user", "content": "Hello"}
 CALL: Any = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 RESPONSE: Any = SimpleNamespace(choices=[SimpleNamespace(message=USER)])
 """What a client returns, where its message is wanted."""
+ANSWER: Any = SimpleNamespace(model_dump=lambda **_: {"role": "assistant", "content": "Yes."})
+"""A message of an SDK."""
 
 
 def with_(**options: Any) -> Mistake:
@@ -79,8 +81,69 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
             "save": r"ContextSession\.open\(path, session_id\), which stores every write",
             "search": r"session\.history\.search\(words\)",
             "turns": r"session\.log\(\), or window\.turns",
+            "cost": r"session\.usage\.spent",
         }.items()
     },
+    "half the name of a method": (
+        AttributeError,
+        r"no attribute 'add_user'\. Did you mean 'add_user_turn'\?",
+        looked_up("add_user"),
+    ),
+    "setting a document": (
+        AttributeError,
+        r"no attribute 'set'\. Use patch\(name, ",
+        lambda session: getattr(session.documents, "set"),  # noqa: B009
+    ),
+    "setting an option": (
+        AttributeError,
+        r"max_tokens cannot be set\. Use ContextSession\.open\(store, id, max_tokens=\.\.\.\)",
+        lambda session: setattr(session, "max_tokens", 5),
+    ),
+    "keywords by their place": (
+        TypeError,
+        r"positional arguments? but 3 .*Use ContextSession\(model, \*, max_tokens, auto,",
+        lambda _: ContextSession("gpt-5", 8000),  # type: ignore[call-arg]
+    ),
+    "the id of a call by its place": (
+        TypeError,
+        r"Use ContextSession\.add_tool_turn\(content, \*, tool_call_id, name, \*\*options\)",
+        waiting("add_tool_turn", "seen", "c1"),
+    ),
+    "a projection's options by their place": (
+        TypeError,
+        r"Use project\(messages, model, \*, max_tokens,",
+        lambda _: project([USER], 100, 5),  # type: ignore[call-arg]
+    ),
+    "another option of a projection": (
+        TypeError,
+        r"unexpected keyword argument 'keep_last'\. Did you mean 'keep_recent'\?",
+        lambda _: project([USER], 100, keep_last=3),  # type: ignore[call-arg]
+    ),
+    "a result that is no text": (
+        InvalidTurnError,
+        r"datetime is not text\. Use text: str\(value\), json\.dumps\(data, default=str\)",
+        waiting("add_tool_turn", datetime(2026, 1, 1, tzinfo=UTC), tool_call_id="c1"),
+    ),
+    "an answer that was just added": (
+        OrderError,
+        r"it was just added\. Add each answer once",
+        lambda session: [session.add_message(ANSWER) for _ in range(2)],
+    ),
+    "the id of a session before its file": (
+        InvalidOptionError,
+        r"session_id = 'zz\.db'\. Use open\(path, session_id\): the path comes first",
+        lambda _: ContextSession.open("nowhere/customer", "zz.db"),
+    ),
+    "the id of a child before its task": (
+        InvalidOptionError,
+        r"child_id = 'Find a train\.'\. Use child\(task, child_id\): the task comes first",
+        call("child", "research-1", "Find a train."),
+    ),
+    "a reply that is larger than the window": (
+        ContextOverflowError,
+        r"a reply of up to 9,000 tokens needs .* the budget is 4,000.* Shorten it or raise",
+        call("view", reserve=9000),
+    ),
     "history()": (TypeError, r"Use session\.log\(\), or session\.history\.events", call("history")),
     "history[0]": (TypeError, r"Use session\.log\(\)", lambda session: session.history[0]),
     "the turns of the history": (
@@ -388,6 +451,10 @@ def test_a_warning_names_the_method_that_was_not_awaited() -> None:
     """And not what drives it."""
     with pytest.warns(RuntimeWarning, match="'ContextSession.aadd_user_turn' was never awaited"):
         str(ContextSession(max_tokens=100).aadd_user_turn("Hello"))
+    with pytest.warns(RuntimeWarning, match="'ContextSession.aopen' was never awaited"):
+        str(ContextSession.aopen("sessions.db"))
+    with pytest.warns(RuntimeWarning, match="'ContextSession.aclose' was never awaited"):
+        str(ContextSession(max_tokens=100).aclose())
 
 
 @pytest.mark.parametrize("spelling", ["summariser", "summarizer"])

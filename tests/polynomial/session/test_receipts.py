@@ -220,7 +220,7 @@ def test_a_list_of_receipts_reads_no_turn_that_went_into_a_gist(
         read.append(1)
         return find_sources_of_all(lines, turns)
 
-    monkeypatch.setattr("polycontext.polynomial.journal.receipts.find_sources_of_all", counting)
+    monkeypatch.setattr("polycontext.pressure.notes.find_sources_of_all", counting)
     session = session_of()
     assert len(session.history.receipts()) > 1
     assert not read
