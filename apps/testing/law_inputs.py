@@ -17,7 +17,6 @@ from polycontext.base import Law, UnknownNameError
 from polycontext.linearity import default_classifier
 from polycontext.nodes.builders import build_context
 from polycontext.polynomial import (
-    CONTEXT_OPERAD,
     ContextMachine,
     ContextSession,
 )
@@ -34,7 +33,6 @@ from .agent_strategies import (
     answers_to,
 )
 from .law_strategies import (
-    MACHINES,
     POLICIES,
     machine_inputs,
     projectors,
@@ -131,7 +129,7 @@ def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
 
     Compression gets a window with a history, and a machine an empty one.
     """
-    if known.keys() & {"policy", "operad"}:
+    if "policy" in known:
         return _EMPTY
     return _LIVED if "projector" in known else _ANY
 
@@ -166,8 +164,6 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     # machines and operations, before the values they are applied to
     "machine": _one_of(ContextMachine),
     "policy": POLICIES,
-    "operad": _one_of(CONTEXT_OPERAD),
-    "product_class other_machine_class third_machine_class": MACHINES,
     "projector": projectors(),
     # linearity
     "classifier": _one_of(default_classifier),

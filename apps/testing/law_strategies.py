@@ -1,24 +1,19 @@
 """Hypothesis strategies for the subjects of laws, from projectors to sessions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, ClassVar
 
 from hypothesis import strategies as st
-from statemachine import State
 
-from polycontext.agents import AgentMachine
 from polycontext.base import PolycontextError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextInput,
-    ContextMachine,
     ContextPolicy,
     ContextSession,
     InputKind,
 )
-from polycontext.polynomial.machine import Region
 from polycontext.pressure import (
     AdaptiveThreshold,
     ContextProjector,
@@ -48,40 +43,6 @@ from .strategies import (
 def projectors() -> st.SearchStrategy[ContextProjector]:
     """Draw a projector with any reach, over a fast summariser or the default one."""
     return st.builds(ContextProjector, st.sampled_from([Head(), ExtractiveSummariser()]), reaches())
-
-
-class Answering(Region):
-    """A region in which a question is answered once."""
-
-    asked = State("ASKED", value="ASKED", initial=True)
-    answered = State("ANSWERED", value="ANSWERED")
-    user_turn = asked.from_(asked, answered)
-    assistant_turn = asked.to(answered)
-
-
-class Tidying(Region):
-    """A region in which the view is tidied before it is compressed."""
-
-    untidy = State("UNTIDY", value="UNTIDY", initial=True)
-    tidy = State("TIDY", value="TIDY")
-    sweep = untidy.to(tidy)
-    user_turn = untidy.from_(untidy, tidy)
-    compress = tidy.to(tidy)
-
-
-class Polite(ContextMachine):
-    """A machine that answers each question once."""
-
-    regions: ClassVar[Mapping[str, Any]] = {"answering": Answering}
-
-
-class Tidy(ContextMachine):
-    """A machine that is tidied before it is compressed."""
-
-    regions: ClassVar[Mapping[str, Any]] = {"tidying": Tidying}
-
-
-MACHINES = st.sampled_from([ContextMachine, Polite, Tidy, AgentMachine])
 
 
 POLICIES = st.builds(
