@@ -36,7 +36,6 @@ from .law_strategies import (
     POLICIES,
     machine_inputs,
     projectors,
-    sessions,
 )
 from .strategies import (
     ACKNOWLEDGEMENTS,
@@ -188,7 +187,6 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "inputs": machine_inputs(),
     "machine_class": _one_of(ContextMachine),
     "machine_policy": _one_of(Policy("assistant_turn", "user_turn")),
-    "session": sessions(),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
     # agents
     "agent_session": agent_sessions(),

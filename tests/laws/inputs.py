@@ -59,6 +59,7 @@ from polycontext.testing.strategies import CALL_IDS
 from polycontext.window import ContextWindow, Role, Store, StoreComonad, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.attack.hostile import KINDS, hostile_text
+from tests.sessions import sessions
 
 
 @frozen(repr=False)
@@ -458,6 +459,7 @@ def _summarise(text: str) -> object:
 
 
 _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
+    "session": lambda _: sessions(),
     "operad": lambda _: st.just(CONTEXT_OPERAD),
     "product_class": lambda _: MACHINES,
     "other_machine_class": lambda _: MACHINES,

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from polycontext.base import InvalidOptionError
-from polycontext.base.law import agree, holds, law, outcome
+from polycontext.base.law import agree, holds, law
 from polycontext.linearity.classification.constraints import constraint_sentences, states_constraint
 from polycontext.linearity.ledger import DemotionError, LinearityMap, UnknownResourceError
 from polycontext.linearity.resource_class import ResourceClass
+from tests.laws.outcomes import outcome
 
 _LEDGER = 'docs/linearity.md, "The ledger"'
 _JOIN = "Davey and Priestley, Introduction to Lattices and Order, on semilattices"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import cycle, product
 from typing import Any
 
-from polycontext.base.law import agree, holds, law, outcome
+from polycontext.base.law import agree, holds, law
 from polycontext.polynomial import (
     ContextInput,
     ContextMachine,
@@ -18,6 +18,7 @@ from polycontext.polynomial.algebra.operad import Machine
 from polycontext.polynomial.inputs import Kind
 from polycontext.polynomial.laws.machines import Inputs
 from polycontext.window import ContextWindow
+from tests.laws.outcomes import outcome
 
 _MACHINES = 'docs/machine.md, "Compose machines"'
 
@@ -117,7 +118,8 @@ def machines_beside_each_other_run_as_each_alone(
     whole = PolyAgent(_beside(operad, product_class, other_machine_class))
     if any(part.machine.table.size > ContextMachine.table.size for part in parts):
         return
-    here, stands = _start(empty_window), [ContextState.EMPTY] * 2
+    here = _start(empty_window)
+    stands = [here.state] * 2
     for given in _with_own(whole.machine, inputs):
         after = _move(whole, here, given)
         alone = [
