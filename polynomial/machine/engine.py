@@ -194,7 +194,6 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         self.policy = policy or default_policy()
         self.errors: deque[Exception] = deque(maxlen=_ERRORS)
         self.failures = 0
-        self._bound: dict[Kind | None, Any] = {}
         self._duties: dict[tuple[State, Kind], tuple[Duty, ...]] = {}
         self._guards: dict[Transition, tuple[Guard, ...] | None] = {}
         self._active: dict[State, OrderedSet[DeclaredState]] = {}
@@ -334,10 +333,9 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         return step
 
     def _trigger(self, step: Step, event: Kind | None) -> TriggerData:
-        if event not in self._bound:
-            self._bound[event] = getattr(self, event or "", None)
         own = {name: step.kwargs[name] for name in step.kwargs if name not in _RESERVED}
-        return TriggerData(self, self._bound[event], args=step.args, kwargs={**own, "step": step})
+        sent: Any = getattr(self, event or "", None)
+        return TriggerData(self, sent, args=step.args, kwargs={**own, "step": step})
 
     # --- performing ---------------------------------------------------------------
 
