@@ -1,6 +1,6 @@
 # Where the tests of what imports a dependency are; attrs, which everything imports, is asked on the way.
 of_dependencies := replace("""
-tests/base/test_codec.py tests/base/test_json_data.py tests/linearity/test_ledger_data.py
+tests/base/test_codec.py tests/base/test_json_data.py
 tests/window/items tests/pills tests/window/tokens tests/window/test_front_doors.py tests/test_front.py
 tests/polynomial/machine tests/polynomial/stores
 tests/adapters tests/agent_context tests/bulk tests/cli tests/nodes/history tests/nodes/memory tests/models tests/testing

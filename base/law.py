@@ -112,24 +112,6 @@ def holds(condition: object, claim: str, found: object, **further: object) -> No
         raise _violation(found, claim, further)
 
 
-def outcome(
-    attempt: Callable[..., object],
-    *arguments: object,
-    refusals: tuple[type[Exception], ...] = (PolycontextError,),
-) -> Any:
-    """Return the result of `attempt`, or the type of the error that it raises."""
-    try:
-        return attempt(*arguments)
-    except refusals as error:
-        return type(error)
-
-
-def refusal_of(attempt: Callable[..., object], *arguments: object) -> type[PolycontextError] | None:
-    """Return the type of the error that `attempt` raises, or None if it succeeds."""
-    found = outcome(attempt, *arguments)
-    return found if isinstance(found, type) else None
-
-
 def _violation(left: object, right: object, further: Mapping[str, object]) -> LawViolation:
     # Two frames up: the caller is `agree` or `holds`, and its caller is the law.
     frame = sys._getframe(2)  # noqa: SLF001 - the frames of `inspect` may be None

@@ -6,18 +6,14 @@ conversation. It is a value; a change returns a new ledger and the old one stays
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Self
 
-from attrs import astuple, define, evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
-from polycontext.base import CallerError, Column, InvalidDataError, InvalidOptionError, similar
+from polycontext.base import CallerError, Column, InvalidOptionError, similar
 
 from .resource_class import LinearityStats, ResourceClass
 from .tag import UNIX_EPOCH, SharedStore, Tag, check_resource_id
-
-if TYPE_CHECKING:
-    from cattrs import Converter
 
 
 @define(slots=False, eq=False)
@@ -64,7 +60,7 @@ class LinearityMap:
     O(1) on any map, the newest or an older one. Lookups and `stats` are O(1). Any number of threads
     may derive maps from the same one.
 
-    Laws: a class is only ever raised; no map ever changes; ``from_json(m.to_json()) == m``.
+    Laws: a class is only ever raised; no map ever changes.
 
     >>> ledger = LinearityMap().tag("a", ResourceClass.DROPPABLE).tag("b", ResourceClass.REQUIRED)
     >>> later = ledger.promote("a", ResourceClass.PRESERVED, rationale="the user came back to it")
@@ -246,26 +242,6 @@ class LinearityMap:
         """Return the indices of `older` whose tag differs in this ledger, which derives from it."""
         return self._store.changed_since(older._store)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the whole ledger with its counters as JSON-ready data with a schema version."""
-        tags = tuple(_WrittenTag(name, *astuple(tag, recurse=False)) for name, tag in self.items())
-        ledger = _WrittenLedger(
-            "polycontext.linearity", 1, self._stats.promotions, self._stats.drops, tags
-        )
-        data: dict[str, Any] = _converter().unstructure(ledger)
-        return data
-
-    @classmethod
-    def from_json(cls, data: object) -> Self:
-        """Return the ledger that `to_json` wrote.
-
-        Raises:
-            InvalidDataError: names the path of the first fault: a missing, unknown or wrongly typed
-                field, another schema or version, a repeated id, or counters that no history of
-                these tags can have.
-        """
-        return cls._restored(*_read(data))
-
     def _raised(self, resource_id: str, known: ResourceClass, tag: Tag) -> Self:
         if tag.resource_class <= known:
             raise DemotionError(resource_id, known, tag.resource_class)
@@ -325,72 +301,3 @@ class LinearityMap:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._restored, (tuple(self.items()), self._stats)
-
-
-@frozen
-class _WrittenTag:
-    id: str
-    class_: ResourceClass
-    provenance: str
-    rationale: str
-    when: datetime
-    pinned: bool
-
-
-@frozen
-class _WrittenLedger:
-    schema: Literal["polycontext.linearity"]
-    version: Literal[1]
-    promotions: int
-    drops: int
-    tags: tuple[_WrittenTag, ...]
-
-
-@cache
-def _converter() -> "Converter":
-    from polycontext.base.codec import strict_converter  # noqa: PLC0415 - loaded on first use
-
-    return strict_converter(complete=True)
-
-
-def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
-    from polycontext.base.codec import structured  # noqa: PLC0415 - loaded on first use
-
-    ledger = structured(_converter(), data, _WrittenLedger)
-    items: dict[str, Tag] = {}
-    for index, written in enumerate(ledger.tags):
-        if not written.id or written.id in items:
-            what = f"{written.id!r} is the id of an earlier tag" if written.id else "is empty"
-            raise InvalidDataError(f"$.tags[{index}].id", what, "a non-empty string, every id once")
-        try:
-            tag = Tag(
-                written.class_,
-                provenance=written.provenance,
-                rationale=written.rationale,
-                when=written.when,
-                pinned=written.pinned,
-            )
-        except InvalidDataError as error:
-            raise InvalidDataError(
-                f"$.tags[{index}].{error.path}", error.what, error.legal
-            ) from None
-        items[written.id] = tag
-    return list(items.items()), _read_stats(ledger)
-
-
-def _read_stats(ledger: _WrittenLedger) -> LinearityStats:
-    """Return the counters of a ledger.
-
-    The tags determine the counts by class, and limit the numbers of promotions and drops.
-    """
-    classes = (written.class_ for written in ledger.tags)
-    stats = LinearityStats.of(classes, ledger.promotions, ledger.drops)
-    _check_count("promotions", ledger.promotions, stats.required + 2 * stats.preserved)
-    _check_count("drops", ledger.drops, None if stats.droppable or ledger.promotions else 0)
-    return stats
-
-
-def _check_count(name: str, count: int, most: int | None) -> None:
-    if count < 0 or (most is not None and count > most):
-        where, legal = f"$.{name}", "a whole number from 0" if most is None else f"0..{most}"
-        raise InvalidDataError(where, f"{count} is not what these tags can have seen", legal)

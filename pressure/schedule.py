@@ -136,24 +136,15 @@ BY_ITSELF = Prices(1.0, read=0.1)
 
 _SUMMARY_SHARE = 0.05
 
-REQUESTS_A_TURN = 0.5
+_REQUESTS_A_TURN = 0.5
 """A question or a tool result makes one request; an answer or a tool call makes none."""
 
 
-def pays(
-    window: ContextWindow,
-    low: float,
-    prices: Prices = BY_ITSELF,
-    *,
-    summary: float = 0.0,
-    rest: float | None = None,
-    requests_a_turn: float = REQUESTS_A_TURN,
-) -> bool:
+def pays(window: ContextWindow, low: float, prices: Prices = BY_ITSELF) -> bool:
     """Return whether compressing `window` to `low` now is cheaper than going on.
 
-    `summary` is the cost of writing the gist, in tokens at the input price. `rest` is the number of
-    requests still expected; the default is the number since the last compression. Takes O(turns
-    since then), or O(1) as long as the cost is clearly too low.
+    As many requests are expected as there were since the last compression. Takes O(turns since
+    then), or O(1) as long as the cost is clearly too low.
 
     Laws: the result is false if compression would not make the window smaller; the more it costs to
     send the rest again, the later compression pays.
@@ -166,15 +157,13 @@ def pays(
     turns, grown = len(window) - start, window.total_tokens - left
     if turns < 1 or grown <= 0:
         return False
-    price = (max(prices.write, prices.input) - prices.read) * max(
-        0, left - kept
-    ) + summary * prices.input
-    if prices.read * grown * (turns * requests_a_turn if rest is None else rest) < price:
+    price = (max(prices.write, prices.input) - prices.read) * max(0, left - kept)
+    if prices.read * grown * turns * _REQUESTS_A_TURN < price:
         return False
     carried = sum(
         max(0, window.seek(place).tokens - left) for place in range(start + 1, len(window) + 1)
     )
-    return prices.read * carried * requests_a_turn >= price
+    return prices.read * carried * _REQUESTS_A_TURN >= price
 
 
 def pays_idle(

@@ -14,10 +14,12 @@ from typing import Protocol
 from attrs import field, frozen
 from attrs.validators import optional
 
-from polycontext.base import is_number, is_whole, must_be, require
+from polycontext.base import is_number, must_be, require
 from polycontext.window import ContextWindow, Role, Turn
 
-_LEAST_REPEATS = 2
+_REPEATS = 3
+"""How many equal rounds are a loop."""
+
 _ATOMS_A_REPEAT = 4
 """How many atoms one repeat may take, including what the assistant says in between."""
 
@@ -143,8 +145,8 @@ def mark_above(floor: float, share: float) -> float:
     return share + floor * (1.0 - share) if floor < 1.0 else 1.0
 
 
-def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
-    """Return whether the last `repeats` rounds of calls are equal, in names, arguments and results.
+def is_looping(window: ContextWindow) -> bool:
+    """Return whether the last three rounds of calls are equal, in names, arguments and results.
 
     A round is an atom with calls: parallel calls count as one round, whatever the order of their
     results. The sequence is ended by a round with another call or another result, by a user or
@@ -152,10 +154,7 @@ def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
     Open calls are not a round yet, but end the sequence at once if they differ from the calls
     before.
 
-    Only the last 4 x `repeats` atoms are read, however long the conversation.
-
-    Raises:
-        InvalidOptionError: `repeats` is below 2.
+    Only the last twelve atoms are read, however long the conversation.
 
     >>> from polycontext.window import ToolCall
     >>> window = ContextWindow(1000).append(Turn("user", "Is it there?"))
@@ -164,23 +163,21 @@ def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
     ...         Turn("assistant", None, tool_calls=[ToolCall(f"c{number}", "ls", "{}")])
     ...     )
     ...     window = window.append(Turn("tool", "nothing", tool_call_id=f"c{number}"))
-    >>> is_looping(window), is_looping(window, repeats=4)
-    (True, False)
+    >>> is_looping(window)
+    True
     """
-    legal = f"a whole number, at least {_LEAST_REPEATS}"
-    require("repeats", repeats, is_whole(repeats, _LEAST_REPEATS), legal)
     newest = window.peek(len(window))
     # This is called for every turn; a user turn is decided at once.
     if newest is None or newest.role is Role.USER:
         return False
-    rounds = _rounds_from_the_end(window, _ATOMS_A_REPEAT * repeats)
+    rounds = _rounds_from_the_end(window, _ATOMS_A_REPEAT * _REPEATS)
     asked, results = next(rounds, (None, None))
     if results is None:  # calls are open
         newest_asked, results = next(rounds, (None, None))
         if newest_asked != asked:
             return False
-    alike = takewhile((asked, results).__eq__, islice(rounds, repeats - 1))
-    return asked is not None and sum(1 for _ in alike) == repeats - 1
+    alike = takewhile((asked, results).__eq__, islice(rounds, _REPEATS - 1))
+    return asked is not None and sum(1 for _ in alike) == _REPEATS - 1
 
 
 Round = tuple[list[tuple[str, str]], list[object] | None]

@@ -2,7 +2,6 @@ from .law_inputs import NOTHING, Strategies, for_parameter
 from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
 from .law_strategies import (
     machine_inputs,
-    sessions,
 )
 from .scripted_model import ScriptedModel, ScriptEndedError
 from .store_contract import STORE_CHECKS
@@ -63,7 +62,6 @@ __all__ = [
     "plain_turns",
     "reaches",
     "run_law",
-    "sessions",
     "texts",
     "windows",
 ]

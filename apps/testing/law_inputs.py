@@ -16,7 +16,6 @@ from polycontext.base import Law, UnknownNameError, similar
 from polycontext.linearity import default_classifier
 from polycontext.nodes.builders import build_context
 from polycontext.polynomial import (
-    CONTEXT_OPERAD,
     ContextMachine,
     ContextSession,
 )
@@ -33,11 +32,9 @@ from .agent_strategies import (
     answers_to,
 )
 from .law_strategies import (
-    MACHINES,
     POLICIES,
     machine_inputs,
     projectors,
-    sessions,
 )
 from .strategies import (
     ACKNOWLEDGEMENTS,
@@ -130,7 +127,7 @@ def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
 
     Compression gets a window with a history, and a machine an empty one.
     """
-    if known.keys() & {"policy", "operad"}:
+    if "policy" in known:
         return _EMPTY
     return _LIVED if "projector" in known else _ANY
 
@@ -165,8 +162,6 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     # machines and operations, before the values they are applied to
     "machine": _one_of(ContextMachine),
     "policy": POLICIES,
-    "operad": _one_of(CONTEXT_OPERAD),
-    "product_class other_machine_class third_machine_class": MACHINES,
     "projector": projectors(),
     # linearity
     "classifier": _one_of(default_classifier),
@@ -191,7 +186,6 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "inputs": machine_inputs(),
     "machine_class": _one_of(ContextMachine),
     "machine_policy": _one_of(Policy("assistant_turn", "user_turn")),
-    "session": sessions(),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
     # agents
     "agent_session": agent_sessions(),

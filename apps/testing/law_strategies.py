@@ -1,24 +1,13 @@
-"""Hypothesis strategies for the subjects of laws, from projectors to sessions."""
-
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import partial
-from typing import Any, ClassVar
+"""Hypothesis strategies for the subjects of laws: projectors, machines and their inputs."""
 
 from hypothesis import strategies as st
-from statemachine import State
 
-from polycontext.agents import AgentMachine
-from polycontext.base import PolycontextError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextInput,
-    ContextMachine,
     ContextPolicy,
-    ContextSession,
     InputKind,
 )
-from polycontext.polynomial.machine import Region
 from polycontext.pressure import (
     AdaptiveThreshold,
     ContextProjector,
@@ -28,16 +17,12 @@ from polycontext.pressure import (
 )
 from polycontext.window import ToolCall, Turn
 
-from .store_lives import note_patch
 from .strategies import (
     CLASSES,
-    FAST,
     PROSE,
     TARGETS,
     TEXTS,
     Head,
-    Move,
-    conversations,
     reaches,
     with_parts,
 )
@@ -48,40 +33,6 @@ from .strategies import (
 def projectors() -> st.SearchStrategy[ContextProjector]:
     """Draw a projector with any reach, over a fast summariser or the default one."""
     return st.builds(ContextProjector, st.sampled_from([Head(), ExtractiveSummariser()]), reaches())
-
-
-class Answering(Region):
-    """A region in which a question is answered once."""
-
-    asked = State("ASKED", value="ASKED", initial=True)
-    answered = State("ANSWERED", value="ANSWERED")
-    user_turn = asked.from_(asked, answered)
-    assistant_turn = asked.to(answered)
-
-
-class Tidying(Region):
-    """A region in which the view is tidied before it is compressed."""
-
-    untidy = State("UNTIDY", value="UNTIDY", initial=True)
-    tidy = State("TIDY", value="TIDY")
-    sweep = untidy.to(tidy)
-    user_turn = untidy.from_(untidy, tidy)
-    compress = tidy.to(tidy)
-
-
-class Polite(ContextMachine):
-    """A machine that answers each question once."""
-
-    regions: ClassVar[Mapping[str, Any]] = {"answering": Answering}
-
-
-class Tidy(ContextMachine):
-    """A machine that is tidied before it is compressed."""
-
-    regions: ClassVar[Mapping[str, Any]] = {"tidying": Tidying}
-
-
-MACHINES = st.sampled_from([ContextMachine, Polite, Tidy, AgentMachine])
 
 
 POLICIES = st.builds(
@@ -135,47 +86,3 @@ def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:
     return st.lists(more, max_size=14) | st.builds(
         lambda one, rest: [one, *rest], first, st.lists(more, max_size=14)
     )
-
-
-@st.composite
-def sessions(draw: st.DrawFn, max_atoms: int = 10) -> ContextSession:
-    """Draw a session with turns, compressions, recalls, promotions, patches, clears and signals."""
-    threshold = draw(st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.6, 0.3)]))
-    budget, auto, cooldown = (
-        draw(st.sampled_from([200, 500, 2_000])),
-        draw(st.booleans()),
-        draw(st.integers(0, 3)),
-    )
-    session = ContextSession(
-        budget, counter=FAST, auto=auto, threshold=threshold, cooldown=cooldown
-    )
-    secrets = st.sampled_from(["Undisclosed instructions.", "Confidential."])
-    head: list[Move] = [(Turn("system", draw(secrets)), None)] if draw(st.booleans()) else []
-    task: list[Move] = [(Turn("user", draw(PROSE)), None)]
-    moves = (
-        [*head, *task, *draw(conversations(max_atoms=max_atoms))]
-        if draw(st.integers(0, 9))
-        else head
-    )
-    for turn, resource_class in moves:
-        with suppress(PolycontextError):
-            session.add(turn, resource_class)
-        if draw(st.integers(0, 9)) == 0:
-            act = draw(st.sampled_from(_other_actions(session)))
-            with suppress(PolycontextError):
-                act()
-    return session
-
-
-def _other_actions(session: ContextSession) -> list[Callable[[], object]]:
-    ids = [turn.resource_id for turn in session.log()] or ["t1"]
-    return [
-        lambda: session.compress(0.1),
-        session.compress,
-        lambda: session.recall(ids[:1]),
-        lambda: session.recall(ids[-3:]),
-        lambda: session.promote(ids[-1], ResourceClass.PRESERVED, rationale="asked for"),
-        lambda: session.background.signal(Signals(progress=0.5, looping=True)),
-        lambda: session.documents.patch("notes", partial(note_patch, len(ids))),
-        session.clear,
-    ]

@@ -1,7 +1,7 @@
 """The log: every turn ever accepted, in order, whether or not it is still in the view.
 
 A log is a value: appending returns a new one, and the old one stays as it is. Versions share the
-chunks that hold their turns. Ids with rising numbers, as a window assigns them, are found by their
+column that holds their turns. Ids with rising numbers, as a window assigns them, are found by their
 number. For all other ids, the versions share an index; it is only a hint, which is checked against
 the turns. A version that nobody keeps therefore costs later ones nothing.
 """
@@ -13,7 +13,7 @@ from typing import Self, overload
 
 from attrs import define, field
 
-from polycontext.base import InvalidDataError, similar
+from polycontext.base import Column, InvalidDataError, similar
 from polycontext.linearity import UnknownResourceError, number_of
 from polycontext.window import Role, Turn
 from polycontext.window.items import ITEM_IDS, attachment_of
@@ -22,7 +22,6 @@ Run = tuple[int, int]
 """A run of ids with rising numbers: the first number, and how far it is ahead of its place."""
 
 _FEW_RUNS, _TURNS_A_RUN = 64, 16
-_CHUNK = 64
 _NEAR_IDS = 500
 
 
@@ -37,8 +36,7 @@ class Log(Sequence[Turn]):
     (1, 0, 'hello')
     """
 
-    _chunks: tuple[tuple[Turn, ...], ...] = ()
-    _tail: tuple[Turn, ...] = ()
+    _turns: Column[Turn] = field(factory=Column[Turn])
     _runs: "tuple[Run, ...]" = ()
     _places: dict[str, int] = field(factory=dict)
     _items: dict[str, int] = field(factory=dict)
@@ -70,7 +68,7 @@ class Log(Sequence[Turn]):
         for item_id in items:
             ITEM_IDS.skip_past(item_id)
         used = {call_id: [place] for call_id, place in calls.items()}
-        return cls((), (), tuple(runs), places, dict(items), used, turns)
+        return cls(Column(), tuple(runs), places, dict(items), used, turns)
 
     @property
     def items(self) -> Mapping[str, int]:
@@ -97,17 +95,13 @@ class Log(Sequence[Turn]):
             used = self._calls.setdefault(call.id, [])
             if not self.has_call(call.id) and place not in used:
                 used.append(place)
-        chunks, tail = self._chunks, (*self._tail, turn)
-        if len(tail) == _CHUNK:
-            chunks, tail = (*chunks, tail), ()
         hints = (self._places, self._items, self._calls)
-        return Log(chunks, tail, runs, *hints, self._first)
+        return Log(self._turns.appended(turn), runs, *hints, self._first)
 
     def has_call(self, call_id: str) -> bool:
         """Return whether a turn of the log has a call with this id; stored ones are not read."""
-        stored = 0 if self._first is None else len(self._first)
         return any(
-            place < stored
+            place < self._stored
             or (place < len(self) and any(call.id == call_id for call in self[place].tool_calls))
             for place in self._calls.get(call_id, ())
         )
@@ -177,22 +171,20 @@ class Log(Sequence[Turn]):
         place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
             raise IndexError(index)
-        if self._first is not None:
-            if place < len(self._first):
-                return self._first[place]
-            place -= len(self._first)
-        chunk, offset = divmod(place, _CHUNK)
-        return self._chunks[chunk][offset] if chunk < len(self._chunks) else self._tail[offset]
+        if self._first is not None and place < self._stored:
+            return self._first[place]
+        return self._turns[place - self._stored]
 
     def __iter__(self) -> Iterator[Turn]:
-        return chain(self._first or (), chain.from_iterable(self._chunks), self._tail)
+        return chain(self._first or (), self._turns)
 
     def __len__(self) -> int:
-        return (
-            (len(self._first) if self._first is not None else 0)
-            + len(self._chunks) * _CHUNK
-            + len(self._tail)
-        )
+        return self._stored + self._turns.length
+
+    @property
+    def _stored(self) -> int:
+        """Return the number of turns that are in a store."""
+        return 0 if self._first is None else len(self._first)
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import product
 from typing import Any
 
 from attrs import evolve
@@ -137,22 +136,6 @@ def _below_floors(before: ContextWindow, after: ContextWindow) -> list[str]:
         ):
             sunk.append(atom.id)
     return sunk
-
-
-@law(_MACHINE)
-def what_is_legal_is_what_every_region_accepts(product_class: type[ContextMachine]) -> None:
-    """In each place of a machine, an event is legal if all regions accept it that know it."""
-    parts = [product_class, *product_class.regions.values()]
-    known = [{kind for cell in part.table.cells.values() for kind in cell} for part in parts]
-    for states in product(*(part.table.cells for part in parts)):
-        cells = [part.table.cells[state] for part, state in zip(parts, states, strict=True)]
-        legal = {
-            kind
-            for kind in frozenset[Kind]().union(*known)
-            if all(kind in cell for cell, kinds in zip(cells, known, strict=True) if kind in kinds)
-        }
-        place = product_class.places.place(states)
-        agree(product_class.directions[place], legal, place=place)
 
 
 # --- epochs ----------------------------------------------------------------------------

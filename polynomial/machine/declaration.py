@@ -4,7 +4,7 @@ python-statemachine shares `State` objects between a class and its subclasses, s
 one subclass declares on `ContextMachine.accumulating` would be added to every other machine. Here
 each class has its own copies, and the transitions of a class body move to them.
 
-python-statemachine alone decides which transition is taken.
+The first transition whose guards hold is taken, as in python-statemachine.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

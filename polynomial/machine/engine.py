@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from statemachine import State as DeclaredState
 from statemachine import StateChart
 from statemachine.engines.async_ import AsyncEngine
-from statemachine.engines.sync import SyncEngine
-from statemachine.event_data import TriggerData
+from statemachine.event_data import EventData, TriggerData
 from statemachine.exceptions import AttrNotFound, InvalidDefinition
 from statemachine.graph import iterate_states_and_transitions
 from statemachine.orderedset import OrderedSet
@@ -158,13 +157,6 @@ class RegionModel(ContextModel):
         return Moment(self, places.states(now.place)[self._number], now.window)
 
 
-class _Nothing(dict[Any, Any]):
-    """A cache that keeps nothing: its keys are ids, which threads would share."""
-
-    def __setitem__(self, key: object, value: object) -> None:
-        """Keep nothing."""
-
-
 def _refuse_state(_machine: object, _state: object) -> None:
     advice = "Use session.send with an event that leads there"
     raise SessionWriteError("events alone change the state", advice)
@@ -202,9 +194,6 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         self.policy = policy or default_policy()
         self.errors: deque[Exception] = deque(maxlen=_ERRORS)
         self.failures = 0
-        self._selection = SyncEngine(self)
-        self._selection._cache = _Nothing()
-        self._bound: dict[Kind | None, Any] = {}
         self._duties: dict[tuple[State, Kind], tuple[Duty, ...]] = {}
         self._guards: dict[Transition, tuple[Guard, ...] | None] = {}
         self._active: dict[State, OrderedSet[DeclaredState]] = {}
@@ -294,35 +283,32 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         self, step: Step, here: Moment, event: Kind | None, rows: Collection[Transition]
     ) -> bool:
         """Return whether one of `rows` is taken now; then it is one of the moves."""
-        move = self._enabled(step, here, event, rows)
+        move = next((row for row in rows if self._is_enabled(step, event, row)), None)
         if move is not None:
             step.moves = (*step.moves, (self, here.state, move, event))
             here.state = self.table.leaves[move]
         return move is not None
 
-    def _enabled(
-        self, step: Step, here: Moment, event: Kind | None, rows: Collection[Transition]
-    ) -> Transition | None:
-        """Return the first of `rows` whose guards hold; the library asks others."""
-        for row in rows:
-            if row not in self._guards:
-                self._guards[row] = guards_of(self, row)
-            guards = self._guards[row]
-            if guards is None:
-                try:
-                    return self._selection._first_transition_that_matches(
-                        self._instances[here.state],
-                        self._trigger(step, event),
-                        lambda move, _: move in rows,
-                    )
-                except TypeError as error:
-                    if "missing" not in str(error):
-                        raise
-                    legal = "guards of (self, step): step.input has the turn, step.after the view"
-                    raise InvalidOptionError(f"guard of {event}", str(error), legal) from error
-            if all(guard(step) for guard in guards):
-                return row
-        return None
+    def _is_enabled(self, step: Step, event: Kind | None, row: Transition) -> bool:
+        """Return whether the guards of a transition hold; its other validators may raise."""
+        if row not in self._guards:
+            self._guards[row] = guards_of(self, row)
+        guards = self._guards[row]
+        if guards is not None:
+            return all(guard(step) for guard in guards)
+        # The library's callbacks take arguments by their names.
+        asked, told = self._callbacks, EventData(self._trigger(step, event), row)
+        args, kwargs = told.args, told.extended_kwargs
+        for more in asked.call(self.prepare.key, *args, **kwargs):
+            kwargs.update(more)
+        try:
+            asked.call(row.validators.key, *args, **kwargs)
+            return bool(asked.all(row.cond.key, *args, **kwargs))
+        except TypeError as error:
+            if "missing" not in str(error):
+                raise
+            legal = "guards of (self, step): step.input has the turn, step.after the view"
+            raise InvalidOptionError(f"guard of {event}", str(error), legal) from error
 
     def _go_on(self, step: Step, here: Moment) -> None:
         """Follow eventless transitions, and the event of a final state that is entered."""
@@ -353,10 +339,9 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         return step
 
     def _trigger(self, step: Step, event: Kind | None) -> TriggerData:
-        if event not in self._bound:
-            self._bound[event] = getattr(self, event or "", None)
         own = {name: step.kwargs[name] for name in step.kwargs if name not in _RESERVED}
-        return TriggerData(self, self._bound[event], args=step.args, kwargs={**own, "step": step})
+        sent: Any = getattr(self, event or "", None)
+        return TriggerData(self, sent, args=step.args, kwargs={**own, "step": step})
 
     # --- performing ---------------------------------------------------------------
 

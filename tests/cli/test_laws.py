@@ -255,7 +255,7 @@ def test_other_kinds_are_told_by_their_shape(
 @pytest.mark.parametrize(
     ("name", "laws"),
     [
-        ("Answering", ["a_node_reads_only_its_cells", "the_plain_machine_is_the_unit"]),
+        ("Answering", ["a_node_reads_only_its_cells", "a_refused_input_changes_nothing"]),
         ("Verdict", ["reading_an_answer_again_changes_nothing"]),
     ],
 )

@@ -19,9 +19,9 @@ from polycontext.pressure import (
     pressure_of,
 )
 from polycontext.pressure.ladder import Rung
-from polycontext.testing.law_strategies import Polite, Tidy
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.items import attachment_of
+from tests.laws.inputs import Polite, Tidy
 
 Inputs = Mapping[str, Any]
 Condition = Callable[[Inputs], bool]

@@ -6,10 +6,11 @@ from contextlib import suppress
 from datetime import UTC
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from attrs import evolve, frozen
 from hypothesis import strategies as st
+from statemachine import State
 
 from polycontext.agent_context import (
     DEFAULT_RIGHTS,
@@ -19,10 +20,18 @@ from polycontext.agent_context import (
     diff,
     serialize,
 )
+from polycontext.agents import AgentMachine
 from polycontext.base import Law, PolycontextError
 from polycontext.linearity import LinearityMap, ResourceClass, Tag, constraint_sentences
 from polycontext.nodes import ComponentRenderer, SessionIdRegistry
-from polycontext.polynomial import CONTEXT_OPERAD, ContextSession, Operation, project
+from polycontext.polynomial import (
+    CONTEXT_OPERAD,
+    ContextMachine,
+    ContextSession,
+    Operation,
+    project,
+)
+from polycontext.polynomial.machine import Region
 from polycontext.pressure import (
     ContextProjector,
     ExtractiveSummariser,
@@ -50,6 +59,7 @@ from polycontext.testing.strategies import CALL_IDS
 from polycontext.window import ContextWindow, Role, Store, StoreComonad, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.attack.hostile import KINDS, hostile_text
+from tests.sessions import sessions
 
 
 @frozen(repr=False)
@@ -219,6 +229,47 @@ def plans(draw: st.DrawFn) -> Plan:
     ladder = draw(projectors()).ladder(draw(lived_windows()))
     last = len(ladder.tokens) - 1
     return plan_at(ladder, draw(st.just(last) | st.integers(0, last)), draw(st.integers(0, 5_000)))
+
+
+# --- machines -------------------------------------------------------------
+
+
+class Answering(Region):
+    """A region in which a question is answered once."""
+
+    asked = State("ASKED", value="ASKED", initial=True)
+    answered = State("ANSWERED", value="ANSWERED")
+    user_turn = asked.from_(asked, answered)
+    assistant_turn = asked.to(answered)
+
+
+class Tidying(Region):
+    """A region in which the view is tidied before it is compressed."""
+
+    untidy = State("UNTIDY", value="UNTIDY", initial=True)
+    tidy = State("TIDY", value="TIDY")
+    sweep = untidy.to(tidy)
+    user_turn = untidy.from_(untidy, tidy)
+    compress = tidy.to(tidy)
+
+
+class Polite(ContextMachine):
+    """A machine that answers each question once."""
+
+    regions: ClassVar[Mapping[str, Any]] = {"answering": Answering}
+
+
+class Tidy(ContextMachine):
+    """A machine that is tidied before it is compressed."""
+
+    regions: ClassVar[Mapping[str, Any]] = {"tidying": Tidying}
+
+
+MACHINES = st.sampled_from([ContextMachine, Polite, Tidy, AgentMachine])
+EMPTY_WINDOWS = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(
+    lambda size: ContextWindow(size, counter=FAST)
+)
+"""Windows that a few turns fill; otherwise a machine would hardly ever be PRESSURED."""
 
 
 # --- operations ---
@@ -408,6 +459,12 @@ def _summarise(text: str) -> object:
 
 
 _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
+    "session": lambda _: sessions(),
+    "operad": lambda _: st.just(CONTEXT_OPERAD),
+    "product_class": lambda _: MACHINES,
+    "other_machine_class": lambda _: MACHINES,
+    "third_machine_class": lambda _: MACHINES,
+    "empty_window": lambda _: EMPTY_WINDOWS,
     "operation": lambda _: OPERATIONS,
     "operations": lambda _: st.lists(OPERATIONS, min_size=1, max_size=5),
     "tasks": lambda _: TASKS,

@@ -17,12 +17,12 @@ from polycontext.nodes.waffles import cells, portions, waffle
 from polycontext.polynomial import ContextState
 from polycontext.pressure import Fidelity, FixedThreshold
 from polycontext.testing import FAST
-from polycontext.testing.law_strategies import sessions
 from polycontext.testing.strategies import conversations
 from polycontext.window import ContextItem, Part, Role, ToolCall, count_tools
 from tests.cli.command import EXAMPLE, Command
 from tests.house import ROOT, examples
 from tests.laws.internal.readers import a_waffle_is_what_the_guard_weighs
+from tests.sessions import sessions
 
 TOOLS = [
     {

@@ -21,10 +21,10 @@ def _window(words: list[int], max_tokens: int = 2000) -> ContextWindow:
     return window
 
 
-def _due(window: ContextWindow, turn: str, prices: Prices, **options: float) -> int:
+def _due(window: ContextWindow, turn: str, prices: Prices) -> int:
     """Return after how many turns like `turn` it pays."""
     turns = 0
-    while not pays(window, LOW, prices, **options):
+    while not pays(window, LOW, prices):
         window, turns = window.append(Turn("assistant", turn)), turns + 1
         assert turns < 10_000
     return turns
@@ -44,25 +44,18 @@ def test_it_pays_when_what_was_carried_costs_as_much_as_sending_anew() -> None:
 
 
 def test_what_is_dearer_to_send_anew_is_sent_anew_later() -> None:
-    """Dearer rewrites and summaries delay compression, and full-price reads cause it at once."""
+    """Dearer rewrites delay compression, and full-price reads cause it at once."""
     window = _window([1])
     usual = _due(window, "x" * 80, BY_ITSELF)
     assert _due(window, "x" * 80, Prices(1.0, read=0.1, write=1.25)) > usual
-    assert _due(window, "x" * 80, BY_ITSELF, summary=1000) > usual
     assert _due(window, "x" * 80, Prices(1.0, read=0.05)) > usual
     assert _due(window, "x" * 80, Prices(1.0)) < usual
-    assert _due(window, "x" * 80, BY_ITSELF, rest=1000.0) == usual
 
 
-def test_for_a_few_requests_more_it_does_not_pay() -> None:
-    """Where the conversation is known to end."""
-    window = _window([1])
-    for _ in range(200):
-        window = window.append(Turn("assistant", "x" * 80))
-    assert pays(window, LOW)
-    assert not pays(window, LOW, rest=1)
+def test_without_an_input_price_it_is_refused() -> None:
+    """Nothing would ever pay."""
     with pytest.raises(InvalidOptionError, match="above 0"):
-        pays(window, LOW, Prices(0.0))
+        pays(_window([1]), LOW, Prices(0.0))
 
 
 @given(words=st.lists(st.integers(0, 60), max_size=40))

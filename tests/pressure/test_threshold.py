@@ -266,19 +266,9 @@ def test_calls_side_by_side_are_one_round() -> None:
     assert not is_looping(
         extended(opened(), [*same[:6], *_parallel(2, "b", "a", names=("cat", "ls"))])
     )
-    assert not is_looping(
-        extended(opened(), _parallel(0, "a", "a", names=("ls", "ls2"))), repeats=2
-    )
+    twice = [*same[:3], *_parallel(1, "a", "a", names=("ls", "ls2")), *same[6:]]
+    assert not is_looping(extended(opened(), twice))
     assert is_looping(extended(opened(), [*same, *_parallel(3, "a")]))
-
-
-def test_how_often_is_the_callers_choice() -> None:
-    """Twice is the least that can repeat."""
-    assert is_looping(extended(opened(), _rounds(2)), repeats=2)
-    assert not is_looping(extended(opened(), _rounds(4)), repeats=5)
-    for repeats in (1, 0, -3, True, 2.0):
-        with pytest.raises(InvalidOptionError, match=r"repeats = .*Use a whole number, at least 2"):
-            is_looping(opened(), repeats)  # type: ignore[arg-type]
 
 
 def test_a_loop_is_looked_for_at_the_end_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,13 +63,6 @@ class Uncounted(LinearityMap):
         return LinearityStats()
 
 
-class Forgetful(LinearityMap):
-    """Write everything but the counters."""
-
-    def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "drops": 0}
-
-
 class Restless(LinearityMap):
     """Count every tagging, a repeated one too."""
 
@@ -207,11 +200,6 @@ breaks(
     ledgers.a_drop_is_counted_and_changes_nothing_else,
     "a drop of what must stay",
     lambda law: law(Erasing().tag("a", PRESERVED), "a"),
-)
-breaks(
-    ledgers.the_ledger_survives_json,
-    "a ledger that forgets its counters on the way",
-    lambda law: law(Forgetful().tag("a", DROPPABLE).drop("a")),
 )
 
 

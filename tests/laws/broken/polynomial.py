@@ -31,7 +31,7 @@ from polycontext.polynomial import (
 from polycontext.polynomial.algebra.delegation import Worker
 from polycontext.polynomial.algebra.operad import Machine
 from polycontext.polynomial.context_session import HistoryPart
-from polycontext.polynomial.laws import machines, operads, policies
+from polycontext.polynomial.laws import machines, policies
 from polycontext.polynomial.machine import OwnStates, Region
 from polycontext.polynomial.machine.context_machine import decider
 from polycontext.polynomial.machine.step import Step
@@ -40,11 +40,11 @@ from polycontext.polynomial.session.history import History
 from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.pressure.schedule import Schedule
 from polycontext.testing import FAST
-from polycontext.testing.law_strategies import Polite, Tidy
 from polycontext.window import ContextWindow, Epoch, Part, Splice, Store, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
 from tests.laws.counterexamples import breaks, obeys
-from tests.laws.internal import histories, hosts, projections, sessions, workers
+from tests.laws.inputs import Polite, Tidy
+from tests.laws.internal import histories, hosts, operads, projections, sessions, workers
 from tests.laws.internal import machines as engines
 from tests.laws.internal.machines import TableMachine
 from tests.laws.internal.projections import Projecting
@@ -330,7 +330,7 @@ class Asking(ContextMachine):
 
 
 breaks(
-    machines.what_is_legal_is_what_every_region_accepts,
+    operads.what_is_legal_is_what_every_region_accepts,
     "a machine that does not ask all of its regions",
     lambda law: law(Loose),
 )
@@ -355,7 +355,7 @@ breaks(
     lambda law: law(Unlisted, EMPTY, TALK),
 )
 obeys(
-    machines.what_is_legal_is_what_every_region_accepts,
+    operads.what_is_legal_is_what_every_region_accepts,
     "a machine with a region",
     lambda law: law(Asking),
 )

@@ -7,7 +7,8 @@ from polycontext.agent_context.context_patch import ContextPatch, diff
 from polycontext.agent_context.errors import ContextViolationError
 from polycontext.agent_context.records import AgentContext
 from polycontext.agent_context.validator import ContextValidator
-from polycontext.base.law import agree, holds, law, outcome
+from polycontext.base.law import agree, holds, law
+from tests.laws.outcomes import outcome
 
 _RIGHTS = 'docs/agent-context.md, "Rights"'
 _DIFFS = 'docs/agent-context.md, "Diffs"'

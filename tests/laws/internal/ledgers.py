@@ -1,15 +1,15 @@
 """The laws of the ledger and of the default classifier."""
 
-import json
 from collections.abc import Sequence
 
 from attrs import evolve
 
 from polycontext.base import InvalidOptionError
-from polycontext.base.law import agree, holds, law, outcome
+from polycontext.base.law import agree, holds, law
 from polycontext.linearity.classification.constraints import constraint_sentences, states_constraint
 from polycontext.linearity.ledger import DemotionError, LinearityMap, UnknownResourceError
 from polycontext.linearity.resource_class import ResourceClass
+from tests.laws.outcomes import outcome
 
 _LEDGER = 'docs/linearity.md, "The ledger"'
 _JOIN = "Davey and Priestley, Introduction to Lattices and Order, on semilattices"
@@ -225,13 +225,6 @@ def a_drop_is_counted_and_changes_nothing_else(ledger: LinearityMap, resource_id
         case _:
             expected = InvalidOptionError
     agree(outcome(lambda: _reading(ledger.drop(resource_id))), expected)
-
-
-@law(_LEDGER)
-def the_ledger_survives_json(ledger: LinearityMap) -> None:
-    """A ledger written as JSON text and read back is equal: ids in order, tags and counters."""
-    again = type(ledger).from_json(json.loads(json.dumps(ledger.to_json())))
-    agree((_reading(again), again == ledger), (_reading(ledger), True))
 
 
 @law('docs/linearity.md, "The rule that classifies"')

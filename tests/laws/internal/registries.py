@@ -3,8 +3,9 @@
 from typing import Any
 
 from polycontext.base import PolycontextError
-from polycontext.base.law import agree, holds, law, outcome
+from polycontext.base.law import agree, holds, law
 from polycontext.nodes.entities import RefRefusedError, SessionIdRegistry
+from tests.laws.outcomes import outcome
 
 _IDS = 'docs/nodes.md, "Ids"'
 _FOUND_ANYWHERE = 8

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from operator import methodcaller
 from typing import Any
 
-from polycontext.base.law import agree, law, refusal_of
+from polycontext.base.law import agree, law
 from polycontext.window.errors import PositionError
 from polycontext.window.store import StoreComonad
+from tests.laws.outcomes import refusal_of
 
 _COMONAD = "Uustalu and Vene, Comonadic Notions of Computation"
 _STORE = "Control.Comonad.Store"

@@ -3,12 +3,13 @@
 A `turn` may come next in the window (``window.check_order(turn)`` accepts it), `any_turn` need not.
 """
 
-from polycontext.base.law import agree, holds, law, refusal_of
+from polycontext.base.law import agree, holds, law
 from polycontext.window.atoms import Splice
 from polycontext.window.context_window import ContextWindow
 from polycontext.window.errors import OrderError
 from polycontext.window.tokens.counter import count_turn
 from polycontext.window.turn import Role, Turn
+from tests.laws.outcomes import refusal_of
 
 
 def _reading(window: ContextWindow) -> tuple[object, ...]:

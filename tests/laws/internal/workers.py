@@ -6,12 +6,13 @@ from itertools import chain, cycle, islice
 from typing import Any
 
 from polycontext.base import InvalidOptionError, PolycontextError
-from polycontext.base.law import agree, holds, law, outcome
+from polycontext.base.law import agree, holds, law
 from polycontext.polynomial.algebra.delegation import Worker
 from polycontext.polynomial.algebra.operad import Operad, Operation
 from polycontext.polynomial.context_session import ContextSession
 from polycontext.polynomial.session.search import handed_back_in
 from polycontext.window import EstimatingCounter
+from tests.laws.outcomes import outcome
 
 _WORKERS = 'docs/agents.md, "Compose sub-agents"; May, The Geometry of Iterated Loop Spaces'
 

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from polycontext.nodes.props.component_renderer import DECLARATION, SCHEMA, read_contract
 from polycontext.polynomial import ContextSession
-from polycontext.testing import sessions
 from tests.house import script
+from tests.sessions import sessions
 
 contract = script("props_contract")
 

@@ -14,17 +14,15 @@ from statemachine import State, StateChart
 from statemachine.engines.async_ import AsyncEngine
 from statemachine.engines.sync import SyncEngine
 from statemachine.event import Event
-from statemachine.event_data import TriggerData
+from statemachine.event_data import EventData, TriggerData
 from statemachine.exceptions import TransitionNotAllowed
 
 from tests.house import ROOT
 
 PRIVATE = {
-    "_cache": "test_arguments_are_cached_by_the_ids_of_objects",
     "_callbacks": "test_callbacks_are_registered_under_their_group",
     "_config": "test_a_configuration_keeps_one_resolved_value",
     "_engine": "test_callbacks_are_registered_under_their_group",
-    "_first_transition_that_matches": "test_selecting_runs_guards_and_changes_nothing",
     "_instance_states": "test_a_configuration_keeps_one_resolved_value",
     "_iscoro": "test_callbacks_are_registered_under_their_group",
     "_processing_loop": "test_an_event_passes_through_two_methods",
@@ -79,36 +77,23 @@ def test_few_private_names_are_used_and_each_has_a_test() -> None:
     ours = {"_active", "_initial", "_machine", "_targets"}
     assert (used & theirs) - ours == PRIVATE.keys()
     assert all(globals()[test] for test in PRIVATE.values())
-    assert len(PRIVATE) <= 12
+    assert len(PRIVATE) <= 10
 
 
-def test_selecting_runs_guards_and_changes_nothing() -> None:
-    """A second engine selects by a predicate, with the guards; actions run only in `microstep`."""
+def test_asking_guards_changes_nothing() -> None:
+    """Guards are asked with the arguments of an event; actions run only in `microstep`."""
     door = Door()
-    engine = SyncEngine(door)
-    moves = [*Door.closed.transitions]
+    engine, move = SyncEngine(door), Door.closed.transitions[0]
 
-    def among(**kwargs: Any) -> Any:
-        return engine._first_transition_that_matches(
-            door._config._instance_states["closed"],
-            trigger(door, "unlock", **kwargs),
-            lambda move, _: move in moves,
-        )
+    def is_enabled(**kwargs: Any) -> bool:
+        told = EventData(trigger(door, "unlock", **kwargs), move)
+        return bool(door._callbacks.all(move.cond.key, *told.args, **told.extended_kwargs))
 
-    assert among() is None
-    assert among(by="ana") is moves[0]
+    assert not is_enabled()
+    assert is_enabled(by="ana")
     assert (door.ran, door.closed.is_active) == ([], True)
-    engine.clear_cache()  # type: ignore[no-untyped-call]
-    engine.microstep([moves[0]], trigger(door, "unlock", by="ana"))
+    engine.microstep([move], trigger(door, "unlock", by="ana"))
     assert (door.ran, door.opened.is_active) == (["opened by ana"], True)
-
-
-def test_arguments_are_cached_by_the_ids_of_objects() -> None:
-    """So an engine that threads share must keep nothing (`Selection`)."""
-    door = Door()
-    engine = SyncEngine(door)
-    engine._get_args_kwargs(Door.closed.transitions[0], trigger(door, "unlock"))
-    assert [len(key) for key in engine._cache] == [4]
 
 
 def test_a_configuration_keeps_one_resolved_value() -> None:

@@ -21,8 +21,9 @@ from polycontext.polynomial.session.export import with_missing_results
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
 from polycontext.pressure import ConflictError
 from polycontext.pressure.gist import summary_marks
-from polycontext.testing import FAST, sessions
+from polycontext.testing import FAST
 from polycontext.window import ToolCall, Turn
+from tests.sessions import sessions
 
 
 class Order:

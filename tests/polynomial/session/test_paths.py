@@ -27,11 +27,11 @@ from polycontext.polynomial.session.commands import WriteOptions
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
 from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
 from polycontext.pressure.threshold import mark_above
-from polycontext.testing import sessions
 from polycontext.window import ContextWindow, PositionError, Store, Turn
 from tests.house import ROOT, script
 from tests.polynomial.conversations import WORDS, add_all, chat, session_of, whole, words
 from tests.polynomial.session.test_concurrency import SlowSummariser
+from tests.sessions import sessions
 
 TABLE = json.loads(Path(__file__).with_name("paths.json").read_text(encoding="utf-8"))
 SPECIFICATION = next(iter((ROOT / "../shared/seeds").glob("004_*.txt")), None)

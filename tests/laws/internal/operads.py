@@ -1,18 +1,24 @@
 """The laws of the operad: machines side by side."""
 
 from collections.abc import Iterator, Mapping
-from itertools import cycle
+from itertools import cycle, product
 from typing import Any
 
-from polycontext.base.law import agree, holds, law, outcome
+from polycontext.base.law import agree, holds, law
+from polycontext.polynomial import (
+    ContextInput,
+    ContextMachine,
+    ContextState,
+    InputKind,
+    Operad,
+    PolyAgent,
+    Position,
+)
+from polycontext.polynomial.algebra.operad import Machine
+from polycontext.polynomial.inputs import Kind
+from polycontext.polynomial.laws.machines import Inputs
 from polycontext.window import ContextWindow
-
-from ..algebra.operad import Machine, Operad
-from ..algebra.poly_agent import PolyAgent, Position
-from ..inputs import ContextInput, InputKind
-from ..machine.context_machine import ContextMachine
-from ..state import ContextState
-from .machines import Inputs, new_window_like
+from tests.laws.outcomes import outcome
 
 _MACHINES = 'docs/machine.md, "Compose machines"'
 
@@ -20,12 +26,28 @@ _MACHINES = 'docs/machine.md, "Compose machines"'
 # --- machines -----------------------------------------------------------------------------
 
 
+@law("docs/machine.md")
+def what_is_legal_is_what_every_region_accepts(product_class: type[ContextMachine]) -> None:
+    """In each place of a machine, an event is legal if all regions accept it that know it."""
+    parts = [product_class, *product_class.regions.values()]
+    known = [{kind for cell in part.table.cells.values() for kind in cell} for part in parts]
+    for states in product(*(part.table.cells for part in parts)):
+        cells = [part.table.cells[state] for part, state in zip(parts, states, strict=True)]
+        legal = {
+            kind
+            for kind in frozenset[Kind]().union(*known)
+            if all(kind in cell for cell, kinds in zip(cells, known, strict=True) if kind in kinds)
+        }
+        place = product_class.places.place(states)
+        agree(product_class.directions[place], legal, place=place)
+
+
 @law("Niu and Spivak, Polynomial Functors")
 def what_is_no_direction_is_refused(
-    product_class: Machine, window: ContextWindow, inputs: Inputs
+    product_class: Machine, empty_window: ContextWindow, inputs: Inputs
 ) -> None:
     """A machine as a polynomial moves along its directions alone, from position to position."""
-    agent, here = PolyAgent(product_class), _start(window)
+    agent, here = PolyAgent(product_class), _start(empty_window)
     for given in _with_own(product_class, inputs):
         after = _move(agent, here, given)
         if after is not None:
@@ -35,7 +57,7 @@ def what_is_no_direction_is_refused(
 
 
 def _start(window: ContextWindow) -> Position:
-    return Position(ContextState.EMPTY, new_window_like(window))
+    return Position(ContextState.EMPTY, window)
 
 
 @law(_MACHINES)
@@ -84,7 +106,7 @@ def machines_beside_each_other_run_as_each_alone(
     operad: Operad,
     product_class: Machine,
     other_machine_class: Machine,
-    window: ContextWindow,
+    empty_window: ContextWindow,
     inputs: Inputs,
 ) -> None:
     """``a | b`` accepts what a and b accept, and its regions stand where they stand alone.
@@ -96,7 +118,8 @@ def machines_beside_each_other_run_as_each_alone(
     whole = PolyAgent(_beside(operad, product_class, other_machine_class))
     if any(part.machine.table.size > ContextMachine.table.size for part in parts):
         return
-    here, stands = _start(window), [_start(window).state] * 2
+    here = _start(empty_window)
+    stands = [here.state] * 2
     for given in _with_own(whole.machine, inputs):
         after = _move(whole, here, given)
         alone = [
