@@ -59,8 +59,8 @@ class ContextPressureError(IllegalDirectionError):
 
     def __str__(self) -> str:
         return (
-            f"input {self.kind} must wait: the context is above the threshold for compression. "
-            f"Send {self._listed()} first."
+            f"input {self.kind} must wait: the context is pressured, which means above the "
+            f"threshold for compression. Send {self._listed()} first."
         )
 
 
