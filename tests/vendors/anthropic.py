@@ -27,7 +27,7 @@ from polycontext.window.providers.anthropic import (
     BINDING_BETA,
     LIMITS,
     WHOLE,
-    Progress,
+    Judge,
 )
 
 from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
@@ -178,13 +178,13 @@ class StrictAnthropic(strict.StrictAnthropic):
         with vendor_errors():
             head = self._head(request, betas, counting=counting)
             prefixes = self._judge.prefixes(request["messages"], head.frame)
-            progress = prefixes[-1].progress
+            judge = prefixes[-1].judge
             if self.user_first:
-                refuse_first(progress)
+                refuse_first(judge)
             if request.get("compaction") is not None:
-                refuse_unfinished(progress.waiting, progress.role, progress.count)
+                refuse_unfinished(judge.waiting, judge.role, judge.count)
             most = LIMITS["images" if self.window <= _SMALL_WINDOW else "media"]
-            check_whole(request, progress, prefill=self.prefill, most_media=most)
+            check_whole(request, judge, prefill=self.prefill, most_media=most)
         if head.size + prefixes[-1].size > MOST_BYTES:
             raise too_large()
         blocks = list(head.blocks)
@@ -268,7 +268,7 @@ class StrictAnthropic(strict.StrictAnthropic):
 
     def _sign_summary(self, request: Request, judged: _Judged) -> dict[str, Any]:
         block = self._summarise(request)
-        content, role = block["content"], judged.prefixes[-1].progress.role or "user"
+        content, role = block["content"], judged.prefixes[-1].judge.role or "user"
         signature = None if content is None else self._signer.summary(content, judged.bound, role)
         return block | {"signature": signature}
 
@@ -308,7 +308,7 @@ class StrictAnthropic(strict.StrictAnthropic):
         if (
             not isinstance(top, Mapping)
             and not judged.head.marks
-            and not judged.prefixes[-1].progress.marks
+            and not judged.prefixes[-1].judge.marks
         ):
             return CacheUse(0, {})
         blocks, marks = list(judged.head.blocks), [Breakpoint(*mark) for mark in judged.head.marks]
@@ -326,16 +326,16 @@ def _betas(headers: Headers | None, betas: Collection[str]) -> frozenset[str]:
     return frozenset({*betas, *(beta.strip() for beta in said.split(",") if beta.strip())})
 
 
-def refuse_first(progress: Progress) -> None:
+def refuse_first(judge: Judge) -> None:
     """Raise `InvalidMessagesError` (rule first-role) unless the first message is the user's.
 
     Leading system messages are skipped: they are a way to store a list, checked with the request.
     """
     says = 'messages: first message must use the "user" role'
     at, problem = WHOLE.into("messages"), "holds no user message"
-    if progress.first is not None:
-        role, index = progress.first
-        if role == "user" or progress.compaction == index:
+    if judge.first is not None:
+        role, index = judge.first
+        if role == "user" or judge.compaction == index:
             return
         at, problem = at.into(index), f"is the first message and the {role}'s"
     raise at.fault("first-role", problem, "a user message first", says, whole=True)

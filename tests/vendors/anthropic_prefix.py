@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.testing.strict.anthropic import text_blocks
 from polycontext.testing.strict.anthropic_requests import NEWEST
@@ -18,8 +18,7 @@ from polycontext.window.providers import Provider, copied_messages
 from polycontext.window.providers.anthropic import (
     COMPACTION_BETA,
     LIMITS,
-    Progress,
-    judge_message,
+    Judge,
 )
 
 from .memory import Memory, digest
@@ -62,7 +61,7 @@ class Frame:
 class Prefix:
     """The result for the messages up to one: order rules, binding, and that message's blocks."""
 
-    progress: Progress = field(factory=Progress)
+    judge: Judge = field(factory=Judge)
     bound: Bound = field(factory=Bound)
     cached: bytes = b""
     """The chain of digests for the prompt cache."""
@@ -114,12 +113,12 @@ class PrefixJudge:
     def _judge(
         self, raw: bytes, before: Prefix, frame: Frame, messages: Sequence[Any], *, final: bool
     ) -> Prefix:
-        index = before.progress.count
+        index = before.judge.count
         if before.size + len(raw) > MOST_BYTES:
             raise too_large()
         message = _parse(raw, messages[index], index)
-        is_newest = self.version == NEWEST
-        progress = judge_message(message, before.progress, final=final, newest=is_newest)
+        judge = evolve(before.judge, newest=self.version == NEWEST, last=index if final else None)
+        judge.add(message)
         role = message["role"]
         bound, cached, restarts = before.bound, before.cached, None
         blocks, marks, dropped = (
@@ -155,7 +154,7 @@ class PrefixJudge:
                 )
             )
         return Prefix(
-            progress,
+            judge,
             bound,
             cached,
             tuple(blocks),

@@ -11,7 +11,7 @@ from polycontext.testing.strict.openai_requests import check_chat_fields
 from polycontext.testing.strict.provider import Request, vendor_errors
 from polycontext.window import REQUEST_OVERHEAD
 from polycontext.window.providers import Provider, load_errors
-from polycontext.window.providers.chat import ChatJudge
+from polycontext.window.providers.chat import Judge
 from polycontext.window.tokens import TURN_OVERHEAD
 
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
@@ -23,7 +23,7 @@ _UNKNOWN = "The model `{model}` does not exist or you do not have access to it."
 
 @frozen
 class _Learned:
-    judge: ChatJudge
+    judge: Judge
     tokens: list[int]
 
 
@@ -65,7 +65,7 @@ class StrictChat(Remembering, strict.StrictChat):
         """
         known, learned = longest(self._prefixes, digests)
         judge, counted = (
-            (ChatJudge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
+            (Judge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
         )
         new = request["messages"][known:]
         with vendor_errors():

@@ -27,7 +27,7 @@ from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
 from polycontext.window.providers import OpenAIPlace, Provider, load_errors
 from polycontext.window.providers.responses import (
     TRIGGER,
-    InputJudge,
+    Judge,
     check_item,
     type_of,
 )
@@ -53,7 +53,7 @@ class _Learned:
     the model sees.
     """
 
-    judge: InputJudge
+    judge: Judge
     binding: Binding
     shown: list[tuple[bytes, int]]
     texts: list[bytes]
@@ -190,7 +190,7 @@ class StrictResponses(Remembering, strict.StrictResponses):
         digests = chain(start + family.encode() + b"%d" % before, texts)
         known, learned = longest(self._prefixes, digests)
         if learned is None:
-            first = InputJudge(count=-before)
+            first = Judge(count=-before)
             learned = _Learned(first, Binding(self._secrets, family, start, self.binding), [], [])
         judge, binding, shown = learned.judge.copy(), learned.binding.copy(), list(learned.shown)
         for item in items[known:]:

@@ -1,6 +1,7 @@
 from . import anthropic, chat, gemini, responses
 from .blocks import copied_messages, dumped
-from .formats import AUTO, check, findings, format_of, get_format, unwrap
+from .formats import AUTO, check, format_of, get_format, unwrap
+from .judge import ListJudge, raise_first
 from .layout import left_behind, without
 from .media_room import load_errors
 from .openai_places import ObjectCheck, OpenAIPlace
@@ -20,6 +21,7 @@ from .wire import (
 
 __all__ = [
     "AUTO",
+    "ListJudge",
     "Message",
     "ObjectCheck",
     "OpenAIPlace",
@@ -36,7 +38,6 @@ __all__ = [
     "check",
     "copied_messages",
     "dumped",
-    "findings",
     "format_of",
     "fresh",
     "gemini",
@@ -45,6 +46,7 @@ __all__ = [
     "load_errors",
     "mended",
     "missing_result",
+    "raise_first",
     "responses",
     "shown",
     "unwrap",

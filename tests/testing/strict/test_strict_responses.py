@@ -12,8 +12,8 @@ from polycontext import ContextSession, project
 from polycontext.testing.strict import Break, RequestRefusedError
 from polycontext.testing.strict.openai import rate_limited
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.responses.rules import InputJudge
-from polycontext.window.providers.responses.rules import check_messages as check_input
+from polycontext.window.providers import check
+from polycontext.window.providers.responses import Judge as InputJudge
 from tests.vendors import StrictResponses, check_request
 
 Items = list[dict[str, Any]]
@@ -512,7 +512,7 @@ def judged_once(items: Any) -> None:
     """Judge `items` by the checks and by a provider."""
     request = {"model": MODEL, "input": items}
     judges: Sequence[tuple[Callable[[Any], Any], Any]] = (
-        (check_input, items),
+        (partial(check, provider="openai-responses"), items),
         (partial(check_request, provider="openai-responses"), request),
         (StrictResponses(lambda _: "a").create, request),
     )
