@@ -26,8 +26,6 @@ from polycontext.testing.strict.streams import message_events
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
     LIMITS,
-    WHOLE,
-    Judge,
 )
 
 from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
@@ -79,8 +77,6 @@ class StrictAnthropic(strict.StrictAnthropic):
         binding: Whether thinking is bound to its prefix, as in newer models, or only to itself.
         drops: Whether thinking after a changed prefix is by default dropped rather than rejected.
         reads: For each model, the models whose thinking it may read besides its own.
-        user_first: Whether a first message by the assistant is rejected, as by older endpoints.
-        prefill: Whether the last message may be the assistant's; newer models reject it.
         summary: Returns the text of a summary on demand; None stands for a failed one.
         clock: Returns seconds, for the lifetime of cached prefixes.
         floor: The minimum tokens of a cached prefix.
@@ -91,8 +87,6 @@ class StrictAnthropic(strict.StrictAnthropic):
     binding: bool = field(default=True, kw_only=True)
     drops: bool = field(default=False, kw_only=True)
     reads: Mapping[str, Collection[str]] = field(factory=dict, kw_only=True)
-    user_first: bool = field(default=False, kw_only=True)
-    prefill: bool = field(default=True, kw_only=True)
     summary: Callable[[Request], str | None] = field(default=_summary, kw_only=True)
     clock: Callable[[], float] = field(default=monotonic, kw_only=True)
     floor: int = field(default=1024, kw_only=True)
@@ -179,12 +173,10 @@ class StrictAnthropic(strict.StrictAnthropic):
             head = self._head(request, betas, counting=counting)
             prefixes = self._judge.prefixes(request["messages"], head.frame)
             judge = prefixes[-1].judge
-            if self.user_first:
-                refuse_first(judge)
             if request.get("compaction") is not None:
                 refuse_unfinished(judge.waiting, judge.role, judge.count)
             most = LIMITS["images" if self.window <= _SMALL_WINDOW else "media"]
-            check_whole(request, judge, prefill=self.prefill, most_media=most)
+            check_whole(request, judge, most_media=most)
         if head.size + prefixes[-1].size > MOST_BYTES:
             raise too_large()
         blocks = list(head.blocks)
@@ -324,18 +316,3 @@ class StrictAnthropic(strict.StrictAnthropic):
 def _betas(headers: Headers | None, betas: Collection[str]) -> frozenset[str]:
     said = (headers or {}).get("anthropic-beta", "")
     return frozenset({*betas, *(beta.strip() for beta in said.split(",") if beta.strip())})
-
-
-def refuse_first(judge: Judge) -> None:
-    """Raise `InvalidMessagesError` (rule first-role) unless the first message is the user's.
-
-    Leading system messages are skipped: they are a way to store a list, checked with the request.
-    """
-    says = 'messages: first message must use the "user" role'
-    at, problem = WHOLE.into("messages"), "holds no user message"
-    if judge.first is not None:
-        role, index = judge.first
-        if role == "user" or judge.compaction == index:
-            return
-        at, problem = at.into(index), f"is the first message and the {role}'s"
-    raise at.fault("first-role", problem, "a user message first", says, whole=True)

@@ -30,7 +30,6 @@ def check_whole(
     body: Mapping[str, Any],
     judge: Judge,
     *,
-    prefill: bool = True,
     most_media: int | None = None,
 ) -> None:
     """Check how the fields of a request and its messages fit together.
@@ -40,7 +39,8 @@ def check_whole(
     """
     check_list(body, judge, most_media=most_media)
     thinking = body.get("thinking")
-    must_think = isinstance(thinking, Mapping) and thinking.get("type") == "enabled"
+    if not (isinstance(thinking, Mapping) and thinking.get("type") == "enabled"):
+        return
     index, kind, _ = judge.tail
     if (
         judge.role == "assistant"
@@ -48,17 +48,9 @@ def check_whole(
         and not kind.endswith(("tool_use", "tool_result"))
         and kind != "compaction"
     ):
-        if not prefill and body.get("compaction") is None:
-            says = (
-                "This model does not support assistant message prefill. The conversation must end "
-                "with a user message."
-            )
-            problem, legal = "is the assistant's and the last one", "a user message at the end"
-            raise WHOLE.into("messages", index).fault("prefill", problem, legal, says, whole=True)
-        if must_think:
-            _refuse_unthinking(index, judge.loop[1] if judge.loop else None)
+        _refuse_unthinking(index, judge.loop[1] if judge.loop else None)
     goes_on = any(each["role"] == "user" for each in body["messages"][index + 1 :])
-    if must_think and goes_on and judge.loop:
+    if goes_on and judge.loop:
         _refuse_unthinking(*judge.loop)
 
 

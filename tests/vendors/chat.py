@@ -1,4 +1,4 @@
-"""A strict stand-in for OpenAI's Chat Completions with options, known models and a prompt cache."""
+"""A strict stand-in for OpenAI's Chat Completions with options and a prompt cache."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -17,8 +17,6 @@ from polycontext.window.tokens import TURN_OVERHEAD
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import Remembering
 from .openai_options import check_chat_options
-
-_UNKNOWN = "The model `{model}` does not exist or you do not have access to it."
 
 
 @frozen
@@ -42,7 +40,6 @@ class StrictChat(Remembering, strict.StrictChat):
             check_chat_options(request)
             for error in load_errors(Provider.OPENAI, request["messages"]):
                 raise error
-        self.known_model(request, _UNKNOWN, None)
         start = json_bytes(
             [request.get("model"), request.get("tools"), request.get("prompt_cache_key")]
         )

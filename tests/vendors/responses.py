@@ -42,7 +42,6 @@ from .responses_signatures import Binding, Secrets, family_of, start_of
 
 _LEAST_COMPACTION = 32
 _COMPACTION_SHARE = 20
-_UNKNOWN = "The requested model '{model}' does not exist."
 
 
 @frozen
@@ -167,7 +166,6 @@ class StrictResponses(Remembering, strict.StrictResponses):
         with vendor_errors():
             check_responses_fields(request)
             check_responses_options(request)
-        self.known_model(request, _UNKNOWN, "model")
         before = self._before(request)
         given = input_items(request)
         items = [*before, *(self._resolve(item, index) for index, item in enumerate(given))]

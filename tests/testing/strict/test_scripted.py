@@ -54,7 +54,6 @@ UNCHECKED = {
     "compaction-beta",
     "edit-beta",
     "not-stored",
-    "prefill",
     "thinking-budget",
     "thinking-first",
     "thinking-forced",

@@ -373,27 +373,6 @@ def test_the_window_is_exact() -> None:
         StrictAnthropic(lambda request: "x", window=0)
 
 
-def test_options_of_older_and_newer_models() -> None:
-    """Models differ in which role may come first and last, and options set it."""
-    first = {
-        "model": "m",
-        "max_tokens": 9,
-        "messages": [{"role": "assistant", "content": "Hi."}, ASK],
-    }
-    StrictAnthropic(lambda request: "x").create(first)
-    refusal = refused(StrictAnthropic(lambda request: "x", user_first=True), first)
-    assert 'first message must use the "user" role' in refusal.message
-    last = {
-        "model": "m",
-        "max_tokens": 9,
-        "messages": [ASK, {"role": "assistant", "content": "It is"}],
-    }
-    StrictAnthropic(lambda request: "x").create(last)
-    assert refused(StrictAnthropic(lambda request: "x", prefill=False), last).message.startswith(
-        "This model does not support assistant message prefill."
-    )
-
-
 def test_faults_come_by_script(provider: StrictAnthropic) -> None:
     """Refusals, overloads, failures and broken connections come exactly where the script says."""
     request = {"model": "m", "max_tokens": 9, "messages": [ASK]}

@@ -26,8 +26,8 @@ class Judge(ListJudge):
 
     newest: bool = True
     role: str | None = None
-    first: tuple[str, int] | None = None
-    """The role and index of the first message that is not a system message."""
+    has_begun: bool = False
+    """Whether there was a message that is not a system message."""
     system: int | None = None
     """The last message, if it is a system message that an assistant message must follow."""
     led_by_system: bool = False
@@ -71,7 +71,7 @@ class Judge(ListJudge):
         blocks = content if isinstance(content, list) else ()
         calls = [b for b in blocks if isinstance(b, dict) and b.get("type") == "tool_use"]
         self.role = str(entry.get("role"))
-        self.first = self.first or (self.role, index)
+        self.has_begun = True
         self.waiting = dict.fromkeys(text_ids(calls) if self.role == "assistant" else (), index)
         self.answered, self.servers, self.tail = frozenset(), {}, (0, None, False)
         self.loop = self.compaction = None
@@ -120,7 +120,7 @@ class Judge(ListJudge):
             raise_first(_unanswered(waiting))
         if self.role == "system" and self.system is not None:
             self.misplaced = self.misplaced or (self.system, _BEFORE_USER)
-        self.first, self.system = self.first or ("user", index), None
+        self.has_begun, self.system = True, None
         self.waiting, self.answered = waiting, frozenset() if others else frozenset(answered)
         self.loop = self.loop if results else None
 
@@ -141,7 +141,7 @@ class Judge(ListJudge):
         last = kinds[-1] if kinds else self.tail[1] if runs_on else None
         if kinds and last == "text":
             blank = blocks[-1]["text"][-1:].isspace()
-        self.first, self.system = self.first or ("assistant", index), None
+        self.has_begun, self.system = True, None
         self.waiting, self.answered = {**self.waiting, **own}, frozenset()
         self.called = _joined(self.called, frozenset(own))
         self.servers, self.compaction = servers, compaction
@@ -150,7 +150,7 @@ class Judge(ListJudge):
 
     def _add_system(self, index: int) -> None:
         raise_first(_unanswered(self.waiting))
-        if self.first is None:
+        if not self.has_begun:
             self.led_by_system = True
             return
         if self.role == "assistant" and not (self.tail[1] or "").endswith("_tool_result"):
@@ -172,7 +172,7 @@ class Judge(ListJudge):
                     )
                     problem = "is a second compaction block"
                     raise at.fault("compaction-ambiguous", problem, "the newest one alone", says)
-                if self.first is not None or number:
+                if self.has_begun or number:
                     says = "the `compaction` block must be the first block of the conversation"
                     problem = "is a compaction block behind other blocks"
                     legal = "first, in place of what it sums up"
