@@ -10,10 +10,8 @@ from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
     Break,
     RequestRefusedError,
-    internal_error,
     overloaded,
     overloaded_midway,
-    rate_limited,
 )
 from polycontext.window.providers.anthropic import BINDING_BETA, COMPACTION_BETA
 from tests.testing.strict.bad_anthropic import ASK, TOOL, marked, result, text, user
@@ -373,18 +371,8 @@ def test_the_window_is_exact() -> None:
         StrictAnthropic(lambda request: "x", window=0)
 
 
-def test_faults_come_by_script(provider: StrictAnthropic) -> None:
-    """Refusals, overloads, failures and broken connections come exactly where the script says."""
-    request = {"model": "m", "max_tokens": 9, "messages": [ASK]}
-    script = {2: rate_limited(7), 3: overloaded(), 4: internal_error(), 5: Break()}
-    provider = StrictAnthropic(thinks, faults=script)
-    provider.create(request)
-    limited = refused(provider, request)
-    assert (limited.status, limited.kind, limited.retry_after) == (429, "rate_limit_error", 7)
-    assert [refused(provider, request).status for _ in range(2)] == [529, 500]
-    with pytest.raises(ConnectionResetError):
-        provider.create(request)
-    provider.create(request)
+def test_a_script_of_faults_is_checked() -> None:
+    """It gives each fault by the number of a request, from 1."""
     nonsense: list[Any] = [{0: overloaded()}, {"1": overloaded()}, {1: "no"}]
     for bad in nonsense:
         with pytest.raises(InvalidOptionError):
