@@ -75,8 +75,6 @@ class StrictAnthropic(strict.StrictAnthropic):
 
     Args:
         binding: Whether thinking is bound to its prefix, as in newer models, or only to itself.
-        drops: Whether thinking after a changed prefix is by default dropped rather than rejected.
-        reads: For each model, the models whose thinking it may read besides its own.
         summary: Returns the text of a summary on demand; None stands for a failed one.
         clock: Returns seconds, for the lifetime of cached prefixes.
         floor: The minimum tokens of a cached prefix.
@@ -85,8 +83,6 @@ class StrictAnthropic(strict.StrictAnthropic):
     """
 
     binding: bool = field(default=True, kw_only=True)
-    drops: bool = field(default=False, kw_only=True)
-    reads: Mapping[str, Collection[str]] = field(factory=dict, kw_only=True)
     summary: Callable[[Request], str | None] = field(default=_summary, kw_only=True)
     clock: Callable[[], float] = field(default=monotonic, kw_only=True)
     floor: int = field(default=1024, kw_only=True)
@@ -214,14 +210,13 @@ class StrictAnthropic(strict.StrictAnthropic):
         start = digest(model.encode(), len(tools).to_bytes(4))
         chain = list(accumulate(contents, digest, initial=start))
         marks = [block.get("cache_control") for block in (*tools, *system)]
-        thinking, drops = request.get("thinking"), self.drops
+        thinking, drops = request.get("thinking"), False
         if isinstance(thinking, Mapping):
             asked = (thinking.get("block_binding") or {}).get("prefix_mismatch_behavior")
-            drops = drops if asked is None else asked == "drop_block"
+            drops = asked == "drop_block"
         # The binding covers system and tools, but not the model that reads them.
         head = digest(len(tools).to_bytes(4), *contents)
-        readable = frozenset({model, *self.reads.get(model, ())})
-        frame = Frame(head, chain[-1], model, readable, betas, drops, self.binding)
+        frame = Frame(head, chain[-1], model, betas, drops, self.binding)
         blocks = tuple(zip(chain[1:], self._blocks.head(system, tools), strict=True))
         places = ((n, mark) for n, mark in enumerate(marks) if isinstance(mark, Mapping))
         return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in places), size)

@@ -44,7 +44,6 @@ class Frame:
     cached: bytes
     """Digest of model, tools and system, for the prompt cache."""
     model: str
-    readable: frozenset[str]
     betas: frozenset[str]
     drops: bool
     binding: bool
@@ -53,7 +52,7 @@ class Frame:
     def key(self) -> bytes:
         """Return the digest at the start of every prefix."""
         beta = COMPACTION_BETA in self.betas
-        flags = [self.model, sorted(self.readable), beta, self.drops, self.binding]
+        flags = [self.model, beta, self.drops, self.binding]
         return digest(self.head, self.cached, orjson.dumps(flags))
 
 
@@ -173,7 +172,7 @@ class PrefixJudge:
             else split_data(block["data"])
         )
         match self.signer.verdict(
-            signature, frame.readable, frame.head, bound.chain, said, binding=frame.binding
+            signature, frame.model, frame.head, bound.chain, said, binding=frame.binding
         ):
             case Verdict.VALID:
                 return None
