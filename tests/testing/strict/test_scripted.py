@@ -48,7 +48,6 @@ UNCHECKED = {
     "bad-context-management",
     "bad-edit",
     "bad-option",
-    "bad-previous-response",
     "bad-thinking",
     "binding-beta",
     "compaction-beta",
@@ -56,10 +55,8 @@ UNCHECKED = {
     "not-stored",
     "thinking-budget",
     "thinking-first",
-    "thinking-forced",
     "thinking-modified",
     "thinking-signature",
-    "thinking-temperature",
     "unknown-response",
     "unknown-conversation",
 }
