@@ -25,7 +25,6 @@ from polycontext.testing.strict.provider import (
 from polycontext.testing.strict.streams import message_events
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
-    LIMITS,
 )
 
 from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
@@ -35,8 +34,6 @@ from .memory import Memory, digest
 from .prefix_cache import Breakpoint, CacheUse, PrefixCache
 from .request_tokens import BlockTokens
 from .signatures import Bound, Signer, canonical
-
-_SMALL_WINDOW = 200_000
 
 
 @frozen
@@ -171,8 +168,7 @@ class StrictAnthropic(strict.StrictAnthropic):
             judge = prefixes[-1].judge
             if request.get("compaction") is not None:
                 refuse_unfinished(judge.waiting, judge.role, judge.count)
-            most = LIMITS["images" if self.window <= _SMALL_WINDOW else "media"]
-            check_whole(request, judge, most_media=most)
+            check_whole(request, judge)
         if head.size + prefixes[-1].size > MOST_BYTES:
             raise too_large()
         blocks = list(head.blocks)

@@ -26,18 +26,13 @@ def check_head(
     return known
 
 
-def check_whole(
-    body: Mapping[str, Any],
-    judge: Judge,
-    *,
-    most_media: int | None = None,
-) -> None:
+def check_whole(body: Mapping[str, Any], judge: Judge) -> None:
     """Check how the fields of a request and its messages fit together.
 
     Raises:
         InvalidMessagesError: Rules of the end of the list, of totals, and of thinking.
     """
-    check_list(body, judge, most_media=most_media)
+    check_list(body, judge)
     thinking = body.get("thinking")
     if not (isinstance(thinking, Mapping) and thinking.get("type") == "enabled"):
         return

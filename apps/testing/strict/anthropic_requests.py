@@ -125,9 +125,7 @@ def check_head(request: object, *, version: str = NEWEST) -> Mapping[str, Any]:
     return request
 
 
-def check_whole(
-    body: Mapping[str, Any] | None, judge: Judge, *, most_media: int | None = None
-) -> None:
+def check_whole(body: Mapping[str, Any] | None, judge: Judge) -> None:
     """Check how the fields of a request and its messages fit together.
 
     Without `body`, check the messages alone; they may begin with system messages.
@@ -143,7 +141,7 @@ def check_whole(
         raise WHOLE.into("messages", 0).fault(
             "system-place", "is a system message", "the field system of the request", says
         )
-    raise_first(judge.ends(most_media=most_media))
+    raise_first(judge.ends())
     if body is not None:
         raise_first(mark_errors([*_head_marks(body), *judge.marks]))
 

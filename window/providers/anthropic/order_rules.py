@@ -76,13 +76,10 @@ class Judge(ListJudge):
         self.answered, self.servers, self.tail = frozenset(), {}, (0, None, False)
         self.loop = self.compaction = None
 
-    def ends(
-        self, *, allow_open_tail: bool = False, most_media: int | None = None
-    ) -> Iterator[InvalidMessagesError]:
+    def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
         """Yield the errors of the end of the list, and of totals.
 
         With `allow_open_tail`, it may also end with assistant text that ends in white space.
-        `most_media` is the most images and pages that the model takes, if that is known.
         """
         if self.misplaced is not None:
             yield _misplaced(*self.misplaced)
@@ -98,7 +95,7 @@ class Judge(ListJudge):
                     "trailing-whitespace", problem, "a final text without it", says, whole=True
                 )
         yield from mark_errors(self.marks)
-        yield from self._media_errors(most_media)
+        yield from self._media_errors()
 
     def copy(self) -> Self:
         """Return an independent judge that continues from here."""
@@ -227,10 +224,10 @@ class Judge(ListJudge):
                 if added["wide"] and self.widest is None:
                     self.widest = spot.into("!image", "source", "!base64", "data")
 
-    def _media_errors(self, most: int | None) -> Iterator[InvalidMessagesError]:
+    def _media_errors(self) -> Iterator[InvalidMessagesError]:
         """Yield the errors of too many or too big media (rules too-much-media, image-size)."""
         images, media = self.load["images"], self.load["media"]
-        limit = most or LIMITS["images" if images > LIMITS["images"] else "media"]
+        limit = LIMITS["images" if images > LIMITS["images"] else "media"]
         if media > limit:
             says = f"Too much media: {media - images} document pages + {images} images > {limit}"
             problem = f"hold {media} pictures and pages"
