@@ -242,13 +242,15 @@ class StrictResponses(Remembering, strict.StrictResponses):
         kind, place = given.get("type", "message"), len(items)
         needs = place - 1 if stored and items and items[-1]["type"] == "reasoning" else None
         own = self._secrets.item_id(STARTS.get(kind, kind[:3]), name, place, needs)
-        secret = ""
+        signed = {"id": own}
         if kind == "reasoning":
-            secret = binding.bound(kind, given.get("tokens", REASONING_TOKENS))
-        item = output_item(given, name, place, own, secret)
+            tokens = given.get("tokens", REASONING_TOKENS)
+            signed["encrypted_content"] = binding.bound(kind, tokens)
+        item = output_item(signed | dict(given), name, place)
         binding.add(item, place)
         return item
 
 
 def _usage(given: int, use: CacheUse, said: int, reasoning: int) -> Any:
-    return usage_of(given, said, reasoning, use.read, use.all_written)
+    details = {"cached_tokens": use.read, "cache_write_tokens": use.all_written}
+    return usage_of(given, said, reasoning) | {"input_tokens_details": details}
