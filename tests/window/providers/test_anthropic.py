@@ -108,7 +108,12 @@ def test_rendered_roles_alternate(turns: list[Turn]) -> None:
         ([user()], "empty-message", 0),
         ([ASK, assistant(text(""), call("a")), user(result("a"))], "empty-text", 1),
         (
-            [ASK, assistant(call("a"), call("b")), user(result("a"), text("x"))],
+            [
+                ASK,
+                assistant(call("a"), call("b")),
+                user(result("a"), text("x")),
+                user(result("b")),
+            ],
             "unanswered-call",
             1,
         ),
