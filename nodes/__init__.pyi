@@ -22,7 +22,7 @@ from .reasoning import (
     ThinkDecision,
     format_reasoning_for_prompt,
 )
-from .waffles import Portion, Waffle, cells, portions, waffle
+from .waffles import Portion, Waffle, waffle
 
 __all__ = [
     "ActionProps",
@@ -47,7 +47,6 @@ __all__ = [
     "build_reply_context",
     "build_think_context",
     "build_understand_context",
-    "cells",
     "close_exchange",
     "endings",
     "exchange_of",
@@ -59,7 +58,6 @@ __all__ = [
     "get_entity_context",
     "get_reasoning_trace",
     "inspection",
-    "portions",
     "quote",
     "waffle",
 ]

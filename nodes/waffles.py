@@ -17,23 +17,19 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
 
 @frozen
 class Portion:
-    """The tokens of some turns of a window.
-
-    The turns are those of one class and fidelity and, if `role` is given, of one role.
-    """
+    """The tokens of the turns of one class, fidelity and role in a window."""
 
     resource_class: ResourceClass
     fidelity: Fidelity
     turns: int
     tokens: int
-    role: Role | None = None
+    role: Role
 
     def as_json(self) -> dict[str, Any]:
         """Return the portion as JSON data."""
-        role = {} if self.role is None else {"role": str(self.role)}
         return {
             "class": self.resource_class.name,
-            **role,
+            "role": str(self.role),
             "fidelity": self.fidelity.name,
             "turns": self.turns,
             "tokens": self.tokens,
@@ -127,22 +123,18 @@ def waffle(session: ContextSession) -> Waffle:
     )
 
 
-def portions(window: ContextWindow, *, by_role: bool = True) -> list[Portion]:
+def portions(window: ContextWindow) -> list[Portion]:
     """Return the window's tokens by class, role and fidelity, the highest class first.
 
     Law: their tokens together are those of the window.
     """
-    found: dict[tuple[ResourceClass, Role | None, Fidelity], tuple[int, int]] = {}
+    found: dict[tuple[ResourceClass, Role, Fidelity], tuple[int, int]] = {}
     for turn in window.all_turns():
-        kind = (
-            window.class_of(turn),
-            turn.role if by_role else None,
-            Fidelity.GIST if turn.is_gist else Fidelity.VERBATIM,
-        )
+        fidelity = Fidelity.GIST if turn.is_gist else Fidelity.VERBATIM
+        kind = (window.class_of(turn), turn.role, fidelity)
         turns, tokens = found.get(kind, (0, 0))
         found[kind] = turns + 1, tokens + (turn.tokens or 0)
-    roles: Sequence[Role | None] = (None, *Role)
-    order = sorted(found, key=lambda kind: (-kind[0], roles.index(kind[1]), -kind[2]))
+    order = sorted(found, key=lambda kind: (-kind[0], [*Role].index(kind[1]), -kind[2]))
     return [Portion(kind[0], kind[2], *found[kind], kind[1]) for kind in order]
 
 

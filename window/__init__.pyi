@@ -7,7 +7,7 @@ from .media_sizes import image_size
 from .model_profiles import ModelProfile, find_model
 from .part import Part, PartKind
 from .sources import Sources, Traces
-from .store import Store, StoreComonad
+from .store import Store
 from .tokens.counter import (
     REQUEST_OVERHEAD,
     EstimatingCounter,
@@ -42,7 +42,6 @@ __all__ = [
     "Sources",
     "Splice",
     "Store",
-    "StoreComonad",
     "TiktokenCounter",
     "TokenCounter",
     "ToolCall",

@@ -199,38 +199,45 @@ def block_parts(content: object) -> Iterator[Part]:
 def _part(block: Mapping[str, Any]) -> Part:
     kind, inner = block.get("type"), block.get("source")
     source: Mapping[str, Any] = inner if isinstance(inner, Mapping) else block
-    url, data = (
-        source.get("image_url") or source.get("url"),
-        source.get("base64") or source.get("data"),
-    )
-    media = str(source.get("mime_type") or source.get("media_type") or "image/png")
-    if kind in {"image", "image_url", "input_image"} and (url or data):
-        return picture(
-            str(url.get("url"))
-            if isinstance(url, Mapping)
-            else url or f"data:{media};base64,{data}"
-        )
-    if source is block and data and kind == "file":
-        block = {"type": "file", "file": {"file_data": f"data:{media};base64,{data}"}}
-    if source is block and data and kind == "audio":
-        block = {
-            "type": "input_audio",
-            "input_audio": {"data": data, "format": media.rpartition("/")[2]},
-        }
-    if kind == "reasoning" and "reasoning" in block:
-        return thought(block["reasoning"], (block.get("extras") or {}).get("signature"))
+    data = source.get("base64") or source.get("data")
+    own = data if source is block else None
     # The index in a stream is not content.
     kept = {name: value for name, value in block.items() if name != "index"}
-    if kind in _FILES and source is block and (data or block.get("file_uri")):
-        return _file(kept)
-    return Part(
-        "openai-responses" if kind == "reasoning" else "anthropic", json.dumps(kept, default=str)
-    )
+    match kind:
+        case "image" | "image_url" | "input_image" if url := _url_of(source, data):
+            return picture(url)
+        case "reasoning" if "reasoning" in block:
+            return thought(block["reasoning"], (block.get("extras") or {}).get("signature"))
+        case "video" | "media" | "text-plain" if own or (source is block and block.get("file_uri")):
+            return _file(kept)  # of any type, of which no vendor is known
+        case "file" if own:
+            kept = {"type": kind, "file": {"file_data": _data_url(source, own)}}
+        case "audio" if own:
+            audio = {"data": own, "format": _type_of(source).rpartition("/")[2]}
+            kept = {"type": "input_audio", "input_audio": audio}
+        case _:
+            pass
+    provider = "openai-responses" if kind == "reasoning" else "anthropic"
+    return Part(provider, json.dumps(kept, default=str))
+
+
+def _url_of(source: Mapping[str, Any], data: object) -> str:
+    """Return the URL of a picture, or one with its data, or an empty text if it has neither."""
+    url = source.get("image_url") or source.get("url")
+    if isinstance(url, Mapping):
+        return str(url.get("url"))
+    return url or (_data_url(source, data) if data else "")
+
+
+def _data_url(source: Mapping[str, Any], data: object) -> str:
+    return f"data:{_type_of(source)};base64,{data}"
+
+
+def _type_of(source: Mapping[str, Any]) -> str:
+    return str(source.get("mime_type") or source.get("media_type") or "image/png")
 
 
 _CONTENT = "content"
-_FILES = {"video", "media", "text-plain"}
-"""Types of blocks with a file of any type, of which no vendor is known."""
 
 
 def _file(entry: Mapping[str, Any]) -> Part:

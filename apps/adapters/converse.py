@@ -1,7 +1,7 @@
 """Bedrock Converse messages: reading them as turns, and writing turns as one message."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from polycontext.window import Part, Role, ToolCall, Turn
@@ -25,38 +25,45 @@ def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
     >>> [(str(turn.role), turn.text) for message in messages for turn in read_message(message)]
     [('assistant', ''), ('tool', 'Plums.'), ('user', 'And?')]
     """
-    content = message["content"]
-    if message["role"] == "assistant":
-        # The results of the vendor's own tools stand beside their calls.
-        served = {each["toolResult"]["toolUseId"] for each in content if "toolResult" in each}
-        results = []
-    else:
-        served, results = set[str](), [each for each in content if "toolResult" in each]
+    content, is_answer = message["content"], message["role"] == "assistant"
+    results = [] if is_answer else [each for each in content if "toolResult" in each]
     for result in (each["toolResult"] for each in results):
-        parts = result.get("content") or []
-        said = [
-            each["text"] if "text" in each else arguments_text(each["json"])
-            for each in parts
-            if _is_text(each)
-        ]
-        beside = [_part(each) for each in parts if not _is_text(each)]
+        said, _, beside = _sorted(
+            result.get("content") or [], {"text": str, "json": arguments_text}
+        )
         if result.get("status") == "error":
             beside.append(block(_OWN, {"status": "error"}))
-        yield Turn(Role.TOOL, "\n".join(said), tool_call_id=result["toolUseId"], parts=beside)
+        yield Turn(Role.TOOL, said, tool_call_id=result["toolUseId"], parts=beside)
     rest = [each for each in content if each not in results]
     if rest or not content:
-        uses = [each["toolUse"] for each in rest if _is_call(each, served)]
-        calls = [
-            ToolCall(use["toolUseId"], use["name"], arguments_text(use.get("input")))
-            for use in uses
-        ]
-        beside = [_part(each) for each in rest if "text" not in each and not _is_call(each, served)]
-        yield Turn(
-            message["role"],
-            "\n".join(each["text"] for each in rest if "text" in each),
-            tool_calls=calls,
-            parts=beside,
-        )
+        # The results of the vendor's own tools stand beside their calls.
+        served = {each["toolResult"]["toolUseId"] for each in rest if "toolResult" in each}
+        said, calls, beside = _sorted(rest, {"text": str}, served)
+        yield Turn(message["role"], said, tool_calls=calls, parts=beside)
+
+
+def _sorted(
+    blocks: Iterable[Mapping[str, Any]],
+    texts: Mapping[str, Callable[[Any], str]],
+    served: Collection[str] = (),
+) -> tuple[str, list[ToolCall], list[Part]]:
+    """Return the text, the calls and the other parts in the blocks of a message or a result.
+
+    `texts` are the readers of the blocks that are text, by their names, and `served` the calls that
+    the vendor answers itself.
+    """
+    said, calls, beside = list[str](), list[ToolCall](), list[Part]()
+    for each in blocks:
+        name = next((name for name in texts if name in each), "")
+        use = each.get("toolUse")
+        if name:
+            said.append(texts[name](each[name]))
+        elif use and use.get("type") != "server_tool_use" and use["toolUseId"] not in served:
+            given = arguments_text(use.get("input"))
+            calls.append(ToolCall(use["toolUseId"], use["name"], given))
+        else:
+            beside.append(_part(each))
+    return "\n".join(said), calls, beside
 
 
 def write_message(turns: Sequence[Turn]) -> dict[str, Any]:
@@ -83,18 +90,6 @@ def read_usage(usage: Mapping[str, Any]) -> dict[str, int]:
         "input_tokens": usage["totalTokens"] - usage["outputTokens"],
         "output_tokens": usage["outputTokens"],
     }
-
-
-def _is_call(each: Mapping[str, Any], served: Collection[str]) -> bool:
-    """Return whether a block is a call for us to answer, and not one that the vendor answers."""
-    use = each.get("toolUse")
-    return (
-        use is not None and use.get("type") != "server_tool_use" and use["toolUseId"] not in served
-    )
-
-
-def _is_text(each: Mapping[str, Any]) -> bool:
-    return "text" in each or "json" in each
 
 
 def _part(each: Mapping[str, Any]) -> Part:

@@ -15,13 +15,14 @@ from pathlib import Path
 
 from attrs import frozen
 
-from polycontext.base import PolycontextError, require
+from polycontext.base import require
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window import Turn
 
 from .bounds import count_bound, share_bound
+from .figures import Figures
 from .lines import pieces_of
-from .pieces import Done, Engine, Piece, excess, explained
+from .pieces import Done, Engine, LineWork
 from .pool import Pool
 from .rows import Request, Row, RowCompressor
 
@@ -232,32 +233,16 @@ def certify(
 
 
 @frozen
-class MeasureWork:
-    """Measures lines of JSON; what it makes of a piece are lines of losses."""
+class MeasureLines(LineWork):
+    """Measures lines of JSON; what becomes of a row is a line with its loss."""
 
     compressors: tuple[RowCompressor, ...]
 
-    def __call__(self, piece: Piece) -> Done:
-        """Return the losses of the piece's rows."""
-        done, lines = Done(piece), list[str]()
-        for number, line in enumerate(piece.data.split(b"\n"), piece.start):
-            if what := excess(piece, number, line, self.compressors[0].most_row_bytes):
-                done.reject(number, what, None)
-                continue
-            try:
-                loss = measure(json.loads(line.decode()), self.compressors)
-            except (PolycontextError, ValueError, RecursionError) as error:
-                done.reject(number, explained(error, line)[0], None)
-            else:
-                done.figures.rows += 1
-                lines.append(json.dumps([loss.arguments, loss.shares]))
-        done.data = "".join(f"{each}\n" for each in lines).encode()
-        return done
-
-    def split(self, piece: Piece) -> Iterator[Piece]:
-        """Yield the rows of a piece as pieces of their own."""
-        for number, line in enumerate(piece.data.split(b"\n"), piece.start):
-            yield Piece(number, piece.end, line)
+    def line_of(self, line: bytes, figures: Figures) -> bytes:
+        """Return the loss of a row."""
+        loss = measure(json.loads(line.decode()), self.compressors)
+        figures.rows += 1
+        return json.dumps([loss.arguments, loss.shares]).encode()
 
 
 def losses_in(done: Done) -> Iterator[Loss]:
@@ -283,7 +268,7 @@ def certify_file(
         InvalidDataError: the file is missing or damaged.
         InvalidOptionError: an option is out of range, or the file is not JSONL.
     """
-    work, losses, rejected = MeasureWork(tuple(compressors)), list[Loss](), 0
+    work, losses, rejected = MeasureLines(tuple(compressors)), list[Loss](), 0
     for done in (engine or Pool()).map(work, pieces_of(source, compressors[0].most_row_bytes)):
         losses.extend(losses_in(done))
         rejected += len(done.rejected)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
-from attrs import define, field
+from attrs import define, field, fields_dict
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import Projection
@@ -59,14 +59,8 @@ class Figures:
 
     def add(self, other: "Figures") -> None:
         """Add the figures of further rows."""
-        self.rows += other.rows
-        self.shortened += other.shortened
-        self.tokens_before += other.tokens_before
-        self.tokens_after += other.tokens_after
-        self.rules += other.rules
-        self.rules_kept += other.rules_kept
-        self.classes += other.classes
-        self.reasons += other.reasons
+        for name in fields_dict(Figures):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures as JSON data."""

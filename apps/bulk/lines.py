@@ -12,7 +12,7 @@ from attrs import frozen
 from polycontext.base import InvalidDataError, InvalidOptionError, is_installed, require_extra
 from polycontext.transcripts import session_in
 
-from .pieces import LineWork, Pack, Piece
+from .pieces import LineWork, Pack, Piece, ShortenLines
 from .rows import MOST_ROW_BYTES, RowCompressor
 
 SUFFIXES = (".jsonl", ".ndjson")
@@ -37,7 +37,7 @@ class LineFormat:
 
     def work(self, compressor: RowCompressor) -> LineWork:
         """Return the work for the pieces of a file."""
-        return LineWork(compressor, _PACKS[self.write])
+        return ShortenLines((compressor,), _PACKS[self.write])
 
     def pieces(self, path: Path, position: int, rows: int) -> Iterator[Piece]:
         """Yield the pieces of a file behind `position`, before which it has so many `rows`.

@@ -1,6 +1,7 @@
 """Pieces of a data set: the rows that a worker shortens at once, and what becomes of them."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -95,31 +96,50 @@ class Engine(Protocol):
         ...
 
 
-@frozen
-class LineWork:
-    """Shortens lines of JSON. A row that fits is copied byte for byte."""
+class LineWork(ABC):
+    """Works on lines of JSON: each is a row, from which a line or a rejection is made."""
 
-    compressor: RowCompressor
-    pack: Pack
+    compressors: tuple[RowCompressor, ...]
 
     def __call__(self, piece: Piece) -> Done:
-        """Return the shortened piece."""
+        """Return what is made of the piece."""
         done, lines = Done(piece), list[bytes]()
         for number, line in enumerate(piece.data.split(b"\n"), piece.start):
-            if what := excess(piece, number, line, self.compressor.most_row_bytes):
+            if what := excess(piece, number, line, self.compressors[0].most_row_bytes):
                 done.reject(number, what, line[:_EXCERPT].decode(errors="replace"))
                 continue
             try:
-                lines.append(self._shortened(line, done.figures))
+                lines.append(self.line_of(line, done.figures) + b"\n")
             except (PolycontextError, ValueError, RecursionError) as error:
                 done.reject(number, *explained(error, line))
-        text = b"".join(each + b"\n" for each in lines)
-        done.data = self.pack(text) if text else b""
+        done.data = self.packed(b"".join(lines)) if lines else b""
         return done
 
-    def _shortened(self, line: bytes, figures: Figures) -> bytes:
+    @abstractmethod
+    def line_of(self, line: bytes, figures: Figures) -> bytes:
+        """Return what a row becomes, and count it."""
+
+    def packed(self, text: bytes) -> bytes:
+        """Return the lines as they are written."""
+        return text
+
+    def split(self, piece: Piece) -> Iterator[Piece]:
+        """Yield the rows of a piece as pieces of their own."""
+        for number, line in enumerate(piece.data.split(b"\n"), piece.start):
+            yield Piece(number, piece.end, line, piece.oversize & {number})
+
+
+@frozen
+class ShortenLines(LineWork):
+    """Shortens lines of JSON. A row that fits is copied byte for byte."""
+
+    compressors: tuple[RowCompressor, ...]
+    pack: Pack
+
+    def line_of(self, line: bytes, figures: Figures) -> bytes:
+        """Return the shortened row."""
         given = json.loads(line.decode())
-        row, projection = self.compressor.compressed(given)
+        row, projection = self.compressors[0].compressed(given)
         if row is not given:
             try:
                 line = json.dumps(row, ensure_ascii=False).encode()
@@ -128,10 +148,9 @@ class LineWork:
         figures.count(projection)
         return line
 
-    def split(self, piece: Piece) -> Iterator[Piece]:
-        """Yield the rows of a piece as pieces of their own."""
-        for number, line in enumerate(piece.data.split(b"\n"), piece.start):
-            yield Piece(number, piece.end, line, piece.oversize & {number})
+    def packed(self, text: bytes) -> bytes:
+        """Return the lines as they are written."""
+        return self.pack(text)
 
 
 def excess(piece: Piece, number: int, line: bytes, most: int) -> str:

@@ -1,28 +1,20 @@
 from .law_inputs import NOTHING, Strategies, for_parameter
-from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
-from .law_strategies import (
-    machine_inputs,
-)
+from .law_runner import ROOMS, Verdict, all_laws, run_law
 from .scripted_model import ScriptedModel, ScriptEndedError
 from .store_contract import STORE_CHECKS
 from .strategies import (
     ANY_TEXT,
-    CLASSES,
-    CONSTRAINTS,
     FAST,
-    HOSTILE_TEXTS,
     PROSE,
     TARGETS,
     TEXTS,
     Head,
     Move,
     atoms,
-    calling_turns,
     conversations,
     filled,
     lived_windows,
     lives,
-    plain_turns,
     reaches,
     texts,
     windows,
@@ -31,17 +23,13 @@ from .subject import Subject, load_subject
 
 __all__ = [
     "ANY_TEXT",
-    "CLASSES",
-    "CONSTRAINTS",
     "FAST",
-    "HOSTILE_TEXTS",
     "NOTHING",
     "PROSE",
     "ROOMS",
     "STORE_CHECKS",
     "TARGETS",
     "TEXTS",
-    "Counterexample",
     "Head",
     "Move",
     "ScriptEndedError",
@@ -51,15 +39,12 @@ __all__ = [
     "Verdict",
     "all_laws",
     "atoms",
-    "calling_turns",
     "conversations",
     "filled",
     "for_parameter",
     "lived_windows",
     "lives",
     "load_subject",
-    "machine_inputs",
-    "plain_turns",
     "reaches",
     "run_law",
     "texts",

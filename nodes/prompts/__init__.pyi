@@ -1,13 +1,11 @@
 from .builder import PromptBuilder, package_prompts, transcript
-from .template import Band, MissingValueError, Template, TemplateError, band_of
+from .template import MissingValueError, Template, TemplateError
 
 __all__ = [
-    "Band",
     "MissingValueError",
     "PromptBuilder",
     "Template",
     "TemplateError",
-    "band_of",
     "package_prompts",
     "transcript",
 ]

@@ -46,18 +46,17 @@ from polycontext.testing import (
     TARGETS,
     TEXTS,
     Move,
-    calling_turns,
     conversations,
     filled,
     lived_windows,
-    plain_turns,
     windows,
 )
 from polycontext.testing.law_inputs import Known, Strategies, for_parameter, inputs_of
 from polycontext.testing.law_strategies import projectors
-from polycontext.testing.strategies import CALL_IDS
-from polycontext.window import ContextWindow, Role, Store, StoreComonad, ToolCall, Turn
+from polycontext.testing.strategies import CALL_IDS, calling_turns, plain_turns
+from polycontext.window import ContextWindow, Role, Store, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
+from polycontext.window.store import StoreComonad
 from tests.attack.hostile import KINDS, hostile_text
 from tests.sessions import sessions
 

@@ -13,7 +13,8 @@ from typing import Any
 from polycontext.base import Law
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.pressure import Fidelity, View
-from polycontext.window import Store, StoreComonad
+from polycontext.window import Store
+from polycontext.window.store import StoreComonad
 
 Known = Mapping[str, Any]
 Reading = Callable[[StoreComonad[Any]], Any]

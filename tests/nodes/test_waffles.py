@@ -13,7 +13,7 @@ from rich.console import Console
 
 from polycontext import ContextSession, PolycontextError, ResourceClass, Turn
 from polycontext.cli.session.page import filled, weighed
-from polycontext.nodes.waffles import cells, portions, waffle
+from polycontext.nodes.waffles import cells, waffle
 from polycontext.polynomial import ContextState
 from polycontext.pressure import Fidelity, FixedThreshold
 from polycontext.testing import FAST
@@ -168,19 +168,6 @@ def test_cells_are_shared_out_whole(tokens: list[int], count: int) -> None:
     places = cells(tokens, count)
     assert sum(places) == count
     assert all(place > 0 for place, each in zip(places, tokens, strict=True) if each)
-
-
-def test_portions_without_roles_are_those_with_them() -> None:
-    """The same tokens, fewer kinds."""
-    window = lived().window
-    told, by_role = portions(window, by_role=False), portions(window)
-    assert (
-        sum(each.tokens for each in told)
-        == sum(each.tokens for each in by_role)
-        == window.total_tokens
-    )
-    assert all(each.role is None for each in told)
-    assert len(told) < len(by_role)
 
 
 # --- drawn ----------------------------------------------------------------------------

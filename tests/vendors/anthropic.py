@@ -25,9 +25,6 @@ from polycontext.testing.strict.provider import (
 from polycontext.testing.strict.streams import message_events
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
-    LIMITS,
-    WHOLE,
-    Progress,
 )
 
 from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
@@ -37,8 +34,6 @@ from .memory import Memory, digest
 from .prefix_cache import Breakpoint, CacheUse, PrefixCache
 from .request_tokens import BlockTokens
 from .signatures import Bound, Signer, canonical
-
-_SMALL_WINDOW = 200_000
 
 
 @frozen
@@ -77,10 +72,6 @@ class StrictAnthropic(strict.StrictAnthropic):
 
     Args:
         binding: Whether thinking is bound to its prefix, as in newer models, or only to itself.
-        drops: Whether thinking after a changed prefix is by default dropped rather than rejected.
-        reads: For each model, the models whose thinking it may read besides its own.
-        user_first: Whether a first message by the assistant is rejected, as by older endpoints.
-        prefill: Whether the last message may be the assistant's; newer models reject it.
         summary: Returns the text of a summary on demand; None stands for a failed one.
         clock: Returns seconds, for the lifetime of cached prefixes.
         floor: The minimum tokens of a cached prefix.
@@ -89,10 +80,6 @@ class StrictAnthropic(strict.StrictAnthropic):
     """
 
     binding: bool = field(default=True, kw_only=True)
-    drops: bool = field(default=False, kw_only=True)
-    reads: Mapping[str, Collection[str]] = field(factory=dict, kw_only=True)
-    user_first: bool = field(default=False, kw_only=True)
-    prefill: bool = field(default=True, kw_only=True)
     summary: Callable[[Request], str | None] = field(default=_summary, kw_only=True)
     clock: Callable[[], float] = field(default=monotonic, kw_only=True)
     floor: int = field(default=1024, kw_only=True)
@@ -178,13 +165,10 @@ class StrictAnthropic(strict.StrictAnthropic):
         with vendor_errors():
             head = self._head(request, betas, counting=counting)
             prefixes = self._judge.prefixes(request["messages"], head.frame)
-            progress = prefixes[-1].progress
-            if self.user_first:
-                refuse_first(progress)
+            judge = prefixes[-1].judge
             if request.get("compaction") is not None:
-                refuse_unfinished(progress.waiting, progress.role, progress.count)
-            most = LIMITS["images" if self.window <= _SMALL_WINDOW else "media"]
-            check_whole(request, progress, prefill=self.prefill, most_media=most)
+                refuse_unfinished(judge.waiting, judge.role, judge.count)
+            check_whole(request, judge)
         if head.size + prefixes[-1].size > MOST_BYTES:
             raise too_large()
         blocks = list(head.blocks)
@@ -222,14 +206,13 @@ class StrictAnthropic(strict.StrictAnthropic):
         start = digest(model.encode(), len(tools).to_bytes(4))
         chain = list(accumulate(contents, digest, initial=start))
         marks = [block.get("cache_control") for block in (*tools, *system)]
-        thinking, drops = request.get("thinking"), self.drops
+        thinking, drops = request.get("thinking"), False
         if isinstance(thinking, Mapping):
             asked = (thinking.get("block_binding") or {}).get("prefix_mismatch_behavior")
-            drops = drops if asked is None else asked == "drop_block"
+            drops = asked == "drop_block"
         # The binding covers system and tools, but not the model that reads them.
         head = digest(len(tools).to_bytes(4), *contents)
-        readable = frozenset({model, *self.reads.get(model, ())})
-        frame = Frame(head, chain[-1], model, readable, betas, drops, self.binding)
+        frame = Frame(head, chain[-1], model, betas, drops, self.binding)
         blocks = tuple(zip(chain[1:], self._blocks.head(system, tools), strict=True))
         places = ((n, mark) for n, mark in enumerate(marks) if isinstance(mark, Mapping))
         return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in places), size)
@@ -268,7 +251,7 @@ class StrictAnthropic(strict.StrictAnthropic):
 
     def _sign_summary(self, request: Request, judged: _Judged) -> dict[str, Any]:
         block = self._summarise(request)
-        content, role = block["content"], judged.prefixes[-1].progress.role or "user"
+        content, role = block["content"], judged.prefixes[-1].judge.role or "user"
         signature = None if content is None else self._signer.summary(content, judged.bound, role)
         return block | {"signature": signature}
 
@@ -308,7 +291,7 @@ class StrictAnthropic(strict.StrictAnthropic):
         if (
             not isinstance(top, Mapping)
             and not judged.head.marks
-            and not judged.prefixes[-1].progress.marks
+            and not judged.prefixes[-1].judge.marks
         ):
             return CacheUse(0, {})
         blocks, marks = list(judged.head.blocks), [Breakpoint(*mark) for mark in judged.head.marks]
@@ -324,18 +307,3 @@ class StrictAnthropic(strict.StrictAnthropic):
 def _betas(headers: Headers | None, betas: Collection[str]) -> frozenset[str]:
     said = (headers or {}).get("anthropic-beta", "")
     return frozenset({*betas, *(beta.strip() for beta in said.split(",") if beta.strip())})
-
-
-def refuse_first(progress: Progress) -> None:
-    """Raise `InvalidMessagesError` (rule first-role) unless the first message is the user's.
-
-    Leading system messages are skipped: they are a way to store a list, checked with the request.
-    """
-    says = 'messages: first message must use the "user" role'
-    at, problem = WHOLE.into("messages"), "holds no user message"
-    if progress.first is not None:
-        role, index = progress.first
-        if role == "user" or progress.compaction == index:
-            return
-        at, problem = at.into(index), f"is the first message and the {role}'s"
-    raise at.fault("first-role", problem, "a user message first", says, whole=True)

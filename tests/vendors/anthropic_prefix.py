@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.testing.strict.anthropic import text_blocks
 from polycontext.testing.strict.anthropic_requests import NEWEST
@@ -18,8 +18,7 @@ from polycontext.window.providers import Provider, copied_messages
 from polycontext.window.providers.anthropic import (
     COMPACTION_BETA,
     LIMITS,
-    Progress,
-    judge_message,
+    Judge,
 )
 
 from .memory import Memory, digest
@@ -45,7 +44,6 @@ class Frame:
     cached: bytes
     """Digest of model, tools and system, for the prompt cache."""
     model: str
-    readable: frozenset[str]
     betas: frozenset[str]
     drops: bool
     binding: bool
@@ -54,7 +52,7 @@ class Frame:
     def key(self) -> bytes:
         """Return the digest at the start of every prefix."""
         beta = COMPACTION_BETA in self.betas
-        flags = [self.model, sorted(self.readable), beta, self.drops, self.binding]
+        flags = [self.model, beta, self.drops, self.binding]
         return digest(self.head, self.cached, orjson.dumps(flags))
 
 
@@ -62,7 +60,7 @@ class Frame:
 class Prefix:
     """The result for the messages up to one: order rules, binding, and that message's blocks."""
 
-    progress: Progress = field(factory=Progress)
+    judge: Judge = field(factory=Judge)
     bound: Bound = field(factory=Bound)
     cached: bytes = b""
     """The chain of digests for the prompt cache."""
@@ -114,12 +112,12 @@ class PrefixJudge:
     def _judge(
         self, raw: bytes, before: Prefix, frame: Frame, messages: Sequence[Any], *, final: bool
     ) -> Prefix:
-        index = before.progress.count
+        index = before.judge.count
         if before.size + len(raw) > MOST_BYTES:
             raise too_large()
         message = _parse(raw, messages[index], index)
-        is_newest = self.version == NEWEST
-        progress = judge_message(message, before.progress, final=final, newest=is_newest)
+        judge = evolve(before.judge, newest=self.version == NEWEST, last=index if final else None)
+        judge.add(message)
         role = message["role"]
         bound, cached, restarts = before.bound, before.cached, None
         blocks, marks, dropped = (
@@ -155,7 +153,7 @@ class PrefixJudge:
                 )
             )
         return Prefix(
-            progress,
+            judge,
             bound,
             cached,
             tuple(blocks),
@@ -174,7 +172,7 @@ class PrefixJudge:
             else split_data(block["data"])
         )
         match self.signer.verdict(
-            signature, frame.readable, frame.head, bound.chain, said, binding=frame.binding
+            signature, frame.model, frame.head, bound.chain, said, binding=frame.binding
         ):
             case Verdict.VALID:
                 return None

@@ -6,7 +6,7 @@ from typing import Any
 from polycontext.testing.strict.anthropic_requests import NEWEST
 from polycontext.testing.strict.anthropic_requests import check_head as check_fields
 from polycontext.testing.strict.anthropic_requests import check_whole as check_list
-from polycontext.window.providers.anthropic import THINKING, WHOLE, Progress
+from polycontext.window.providers.anthropic import THINKING, WHOLE, Judge
 
 from .anthropic_options import check_options
 
@@ -19,44 +19,34 @@ def check_head(
     Raises:
         InvalidMessagesError: Rules of requests; see docs/providers.md.
     """
-    known = check_fields(request, counting=counting, version=version)
+    if counting and isinstance(request, Mapping):
+        request = {"max_tokens": 1, **request}
+    known = check_fields(request, version=version)
     check_options(known, betas)
     return known
 
 
-def check_whole(
-    body: Mapping[str, Any],
-    progress: Progress,
-    *,
-    prefill: bool = True,
-    most_media: int | None = None,
-) -> None:
+def check_whole(body: Mapping[str, Any], judge: Judge) -> None:
     """Check how the fields of a request and its messages fit together.
 
     Raises:
         InvalidMessagesError: Rules of the end of the list, of totals, and of thinking.
     """
-    check_list(body, progress, most_media=most_media)
+    check_list(body, judge)
     thinking = body.get("thinking")
-    must_think = isinstance(thinking, Mapping) and thinking.get("type") == "enabled"
-    index, kind, _ = progress.tail
+    if not (isinstance(thinking, Mapping) and thinking.get("type") == "enabled"):
+        return
+    index, kind, _ = judge.tail
     if (
-        progress.role == "assistant"
+        judge.role == "assistant"
         and kind is not None
         and not kind.endswith(("tool_use", "tool_result"))
         and kind != "compaction"
     ):
-        if not prefill and body.get("compaction") is None:
-            says = (
-                "This model does not support assistant message prefill. The conversation must end "
-                "with a user message."
-            )
-            problem, legal = "is the assistant's and the last one", "a user message at the end"
-            raise WHOLE.into("messages", index).fault("prefill", problem, legal, says, whole=True)
-        if must_think:
-            _refuse_unthinking(index, progress.loop[1] if progress.loop else None)
-    if must_think and progress.last_results and progress.loop:
-        _refuse_unthinking(*progress.loop)
+        _refuse_unthinking(index, judge.loop[1] if judge.loop else None)
+    goes_on = any(each["role"] == "user" for each in body["messages"][index + 1 :])
+    if goes_on and judge.loop:
+        _refuse_unthinking(*judge.loop)
 
 
 def _refuse_unthinking(index: int, found: str | None) -> None:

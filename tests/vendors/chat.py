@@ -1,4 +1,4 @@
-"""A strict stand-in for OpenAI's Chat Completions with options, known models and a prompt cache."""
+"""A strict stand-in for OpenAI's Chat Completions with options and a prompt cache."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -11,19 +11,17 @@ from polycontext.testing.strict.openai_requests import check_chat_fields
 from polycontext.testing.strict.provider import Request, vendor_errors
 from polycontext.window import REQUEST_OVERHEAD
 from polycontext.window.providers import Provider, load_errors
-from polycontext.window.providers.chat import ChatJudge
+from polycontext.window.providers.chat import Judge
 from polycontext.window.tokens import TURN_OVERHEAD
 
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import Remembering
 from .openai_options import check_chat_options
 
-_UNKNOWN = "The model `{model}` does not exist or you do not have access to it."
-
 
 @frozen
 class _Learned:
-    judge: ChatJudge
+    judge: Judge
     tokens: list[int]
 
 
@@ -42,7 +40,6 @@ class StrictChat(Remembering, strict.StrictChat):
             check_chat_options(request)
             for error in load_errors(Provider.OPENAI, request["messages"]):
                 raise error
-        self.known_model(request, _UNKNOWN, None)
         start = json_bytes(
             [request.get("model"), request.get("tools"), request.get("prompt_cache_key")]
         )
@@ -65,7 +62,7 @@ class StrictChat(Remembering, strict.StrictChat):
         """
         known, learned = longest(self._prefixes, digests)
         judge, counted = (
-            (ChatJudge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
+            (Judge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
         )
         new = request["messages"][known:]
         with vendor_errors():

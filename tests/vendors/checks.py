@@ -6,8 +6,8 @@ from typing import Any
 from polycontext.testing import strict
 from polycontext.testing.strict.anthropic_requests import NEWEST
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Provider, as_provider, copied_messages
-from polycontext.window.providers.anthropic import Progress, judge_message
+from polycontext.window.providers import Provider, as_provider, copied_messages, raise_first
+from polycontext.window.providers.anthropic import Judge
 
 from .anthropic_options import check_options
 from .anthropic_requests import check_whole
@@ -45,7 +45,9 @@ def findings(
     try:
         _check_options(request, as_provider(provider), betas)
         if not found and as_provider(provider) is Provider.ANTHROPIC:
-            check_whole(request, _progress(request["messages"], version))
+            judge = Judge(newest=version == NEWEST)
+            raise_first(judge.faults(copied_messages(Provider.ANTHROPIC, request["messages"])))
+            check_whole(request, judge)
     except InvalidMessagesError as error:
         found.insert(0, error)
     return found
@@ -61,11 +63,3 @@ def _check_options(request: Mapping[str, Any], provider: Provider, betas: Collec
             check_responses_options(request)
         case _:
             pass
-
-
-def _progress(given: Any, version: str) -> Progress:
-    progress, messages = Progress(), copied_messages(Provider.ANTHROPIC, given)
-    for index, message in enumerate(messages):
-        final, newest = index == len(messages) - 1, version == NEWEST
-        progress = judge_message(message, progress, final=final, newest=newest)
-    return progress

@@ -1,9 +1,8 @@
-"""A strict stand-in for OpenAI's Responses that stores, binds reasoning, and compacts."""
+"""A strict stand-in for OpenAI's Responses that binds reasoning and compacts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
 from attrs import define, field, frozen
 
 from polycontext.testing import strict
@@ -12,7 +11,6 @@ from polycontext.testing.strict.provider import (
     Endpoint,
     Headers,
     Request,
-    invalid_request,
     vendor_errors,
 )
 from polycontext.testing.strict.responses import (
@@ -23,40 +21,36 @@ from polycontext.testing.strict.responses import (
     output_item,
     usage_of,
 )
-from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
-from polycontext.window.providers import OpenAIPlace, Provider, load_errors
+from polycontext.window import REQUEST_OVERHEAD
+from polycontext.window.providers import Provider, load_errors
 from polycontext.window.providers.responses import (
     TRIGGER,
-    InputJudge,
-    check_item,
+    Judge,
     type_of,
 )
 from polycontext.window.tokens import TURN_OVERHEAD
 
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import Remembering
-from .openai_options import check_responses_options, not_stored
+from .openai_options import check_responses_options
 from .prefix_cache import CacheUse
 from .responses_fields import compact_threshold, input_items, message_of
 from .responses_signatures import Binding, Secrets, family_of, start_of
 
 _LEAST_COMPACTION = 32
 _COMPACTION_SHARE = 20
-_UNKNOWN = "The requested model '{model}' does not exist."
 
 
 @frozen
 class _Learned:
     """The result for an input so far.
 
-    `texts` holds its items as JSON; `shown` holds the running digest and tokens of each item that
-    the model sees.
+    `shown` holds the running digest and tokens of each item that the model sees.
     """
 
-    judge: InputJudge
+    judge: Judge
     binding: Binding
     shown: list[tuple[bytes, int]]
-    texts: list[bytes]
 
     @property
     def tokens(self) -> int:
@@ -66,7 +60,7 @@ class _Learned:
 
 @define(eq=False)
 class StrictResponses(Remembering, strict.StrictResponses):
-    """A provider that stores responses, binds reasoning to its prefix, and compacts.
+    """A provider that binds reasoning to its prefix, and compacts.
 
     Reasoning items have an encrypted content that is bound to instructions, tools and all items
     before it. After a changed prefix, it is withheld and reported in ``input_transformations``. An
@@ -77,23 +71,18 @@ class StrictResponses(Remembering, strict.StrictResponses):
         binding: Whether reasoning is bound to what came before it. Without it, an encrypted content
             only shows that the provider made it.
         secret: Providers with the same secret accept each other's encrypted contents.
-        stored: The number of responses kept for ``previous_response_id``.
     """
 
     binding: bool = field(default=True, kw_only=True)
     secret: bytes = field(default=b"strict", kw_only=True)
-    stored: int = field(default=1000, kw_only=True)
     _secrets: Secrets = field(init=False, repr=False)
     _prefixes: Memory[_Learned] = field(
         init=False, repr=False, factory=lambda: Memory[_Learned](MOST_PREFIXES)
     )
-    _responses: Memory[tuple[bytes, ...]] = field(init=False, repr=False)
-    _items: Memory[bytes] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self._secrets = Secrets(self.secret)
-        self._responses, self._items = Memory(self.stored), Memory(self.stored * 16)
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
@@ -139,14 +128,13 @@ class StrictResponses(Remembering, strict.StrictResponses):
     def answer(self, request: Request) -> dict[str, Any]:
         """Judge `request` and return the whole answer."""
         items, learned = self._read(request)
-        name, texts = self.new_name(request), learned.texts
-        use, binding = self._use(request, learned.shown), learned.binding.copy()
+        name, use = self.new_name(request), self._use(request, learned.shown)
+        binding = learned.binding.copy()
         if items and items[-1].get("type") == TRIGGER:
-            output, texts = [self._compaction(binding, learned.tokens, name, 0)], texts[:-1]
+            output = [self._compaction(binding, learned.tokens, name, 0)]
             tokens = binding.tokens_of(output[0])
         else:
-            goes_on = request.get("previous_response_id") is not None
-            answer = self.reply({**request, "input": items} if goes_on else request)
+            answer = self.reply(request)
             output, tokens = self._make(request, answer, binding, learned.tokens, name)
         reasoning = sum(binding.tokens_of(item) for item in output if item["type"] == "reasoning")
         response: dict[str, Any] = self.frame(request, name) | {
@@ -158,21 +146,15 @@ class StrictResponses(Remembering, strict.StrictResponses):
             response["incomplete_details"] = {"reason": "max_output_tokens"}
         if learned.binding.removed:
             response["input_transformations"] = [*map(dict, learned.binding.removed)]
-        if request.get("store") is not False:
-            self._store(response["id"], texts, output)
         return response
 
-    def _read(self, request: Request) -> tuple[list[dict[str, Any]], _Learned]:
+    def _read(self, request: Request) -> tuple[Sequence[Any], _Learned]:
         """Judge `request`, and return its items and the result for them."""
         with vendor_errors():
             check_responses_fields(request)
             check_responses_options(request)
-        self.known_model(request, _UNKNOWN, "model")
-        before = self._before(request)
-        given = input_items(request)
-        items = [*before, *(self._resolve(item, index) for index, item in enumerate(given))]
-        texts = [json_bytes(item) for item in items]
-        learned = self._learn(request, items, texts, len(before))
+        items = input_items(request)
+        learned = self._learn(request, items)
         with vendor_errors():
             learned.judge.end()
             for error in load_errors(Provider.RESPONSES, items):
@@ -181,17 +163,14 @@ class StrictResponses(Remembering, strict.StrictResponses):
             raise self.overflow(learned.tokens)
         return items, learned
 
-    def _learn(
-        self, request: Request, items: Sequence[dict[str, Any]], texts: Sequence[bytes], before: int
-    ) -> _Learned:
+    def _learn(self, request: Request, items: Sequence[Any]) -> _Learned:
         """Judge, bind and count the items after the longest known prefix."""
         family = family_of(str(request.get("model")))
         start = start_of(request.get("instructions"), request.get("tools"))
-        digests = chain(start + family.encode() + b"%d" % before, texts)
+        digests = chain(start + family.encode(), map(json_bytes, items))
         known, learned = longest(self._prefixes, digests)
         if learned is None:
-            first = InputJudge(count=-before)
-            learned = _Learned(first, Binding(self._secrets, family, start, self.binding), [], [])
+            learned = _Learned(Judge(), Binding(self._secrets, family, start, self.binding), [])
         judge, binding, shown = learned.judge.copy(), learned.binding.copy(), list(learned.shown)
         for item in items[known:]:
             index = judge.count
@@ -199,8 +178,7 @@ class StrictResponses(Remembering, strict.StrictResponses):
                 judge.add(item)
             binding.add(item, index)
             self._show(request, item, binding, shown)
-        # Reuse the known text objects, so that the results for a growing input share them.
-        learned = _Learned(judge, binding, shown, [*learned.texts, *texts[known:]])
+        learned = _Learned(judge, binding, shown)
         if digests:
             self._prefixes.keep(digests[-1], learned)
         return learned
@@ -227,44 +205,6 @@ class StrictResponses(Remembering, strict.StrictResponses):
         return self._cache.serve_automatic(
             [digest + key for digest, _ in shown], [tokens for _, tokens in shown]
         )
-
-    def _before(self, request: Request) -> list[dict[str, Any]]:
-        """Return the items of the response that `request` continues."""
-        previous, conversation = request.get("previous_response_id"), request.get("conversation")
-        if conversation is not None:
-            own = conversation.get("id") if isinstance(conversation, dict) else conversation
-            message = f"Conversation with id '{own}' not found."
-            legal = "no conversation: this provider holds none"
-            rule, param = "unknown-conversation", "conversation"
-            raise invalid_request(message, rule, None, legal, param=param, status=404)
-        if previous is None:
-            return []
-        texts = self._responses.get(previous.encode())
-        if texts is None:
-            message = f"Previous response with id '{previous}' not found."
-            legal = "the id of a response that was stored"
-            param, code = "previous_response_id", "previous_response_not_found"
-            raise invalid_request(message, "unknown-response", None, legal, code, param=param)
-        return [orjson.loads(text) for text in texts]
-
-    def _resolve(self, item: Any, index: int) -> Any:
-        """Return `item`, or the stored item that it refers to."""
-        if not isinstance(item, dict) or not isinstance(item.get("id"), str):
-            return item
-        kind = type_of(item)
-        if kind != "item_reference" and (kind != "reasoning" or item.get("encrypted_content")):
-            return item
-        # A malformed item is rejected later, for that reason.
-        try:
-            check_item(item, OpenAIPlace(Provider.RESPONSES, ("input", index)))
-        except InvalidMessagesError:
-            return item
-        text = self._items.get(item["id"].encode())
-        if text is None:
-            message = f"Item with id '{item['id']}' not found."
-            with vendor_errors():
-                raise not_stored(index, message, "an item that was stored")
-        return orjson.loads(text)
 
     def _make(
         self, request: Request, answer: Answer, binding: Binding, tokens: int, name: str
@@ -302,19 +242,15 @@ class StrictResponses(Remembering, strict.StrictResponses):
         kind, place = given.get("type", "message"), len(items)
         needs = place - 1 if stored and items and items[-1]["type"] == "reasoning" else None
         own = self._secrets.item_id(STARTS.get(kind, kind[:3]), name, place, needs)
-        secret = ""
+        signed = {"id": own}
         if kind == "reasoning":
-            secret = binding.bound(kind, given.get("tokens", REASONING_TOKENS))
-        item = output_item(given, name, place, own, secret)
+            tokens = given.get("tokens", REASONING_TOKENS)
+            signed["encrypted_content"] = binding.bound(kind, tokens)
+        item = output_item(signed | dict(given), name, place)
         binding.add(item, place)
         return item
 
-    def _store(self, own: str, texts: Sequence[bytes], output: Sequence[Item]) -> None:
-        made = [json_bytes(item) for item in output]
-        self._responses.keep(own.encode(), (*texts, *made))
-        for item, text in zip(output, made, strict=True):
-            self._items.keep(item["id"].encode(), text)
-
 
 def _usage(given: int, use: CacheUse, said: int, reasoning: int) -> Any:
-    return usage_of(given, said, reasoning, use.read, use.all_written)
+    details = {"cached_tokens": use.read, "cache_write_tokens": use.all_written}
+    return usage_of(given, said, reasoning) | {"input_tokens_details": details}

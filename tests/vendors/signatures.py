@@ -114,14 +114,14 @@ class Signer:
     def verdict(
         self,
         signature: str,
-        readable: frozenset[str],
+        model: str,
         head: bytes,
         chain: bytes,
         said: str,
         *,
         binding: bool,
     ) -> Verdict:
-        """Return the verdict on a signature for a model that may read thinking of `readable`."""
+        """Return the verdict on a signature for the model that reads it."""
         raw = _decode(signature)
         if raw is None or len(raw) != 1 + _TAG + 2 * _MAC or raw[:1] != _THINKING:
             return Verdict.FORGED
@@ -132,7 +132,7 @@ class Signer:
         )
         if not hmac.compare_digest(auth, self._mac(b"said", tag, said.encode())):
             return Verdict.FORGED
-        if all(tag != self._tag(model) for model in readable):
+        if tag != self._tag(model):
             return Verdict.FOREIGN
         if binding and not hmac.compare_digest(bound, self._mac(b"bound", tag, head, chain)):
             return Verdict.MOVED

@@ -8,16 +8,8 @@ from hypothesis import given
 
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
-from polycontext.testing import (
-    ANY_TEXT,
-    CONSTRAINTS,
-    FAST,
-    Move,
-    conversations,
-    filled,
-    texts,
-    windows,
-)
+from polycontext.testing import ANY_TEXT, FAST, Move, conversations, filled, texts, windows
+from polycontext.testing.strategies import CONSTRAINTS
 from polycontext.window import (
     ContextWindow,
     InvalidTurnError,

@@ -16,11 +16,11 @@ from polycontext.window import (
     Part,
     Role,
     Store,
-    StoreComonad,
     TiktokenCounter,
     ToolCall,
     Turn,
 )
+from polycontext.window.store import StoreComonad
 
 TURN = Turn(
     Role.ASSISTANT,

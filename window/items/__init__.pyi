@@ -1,7 +1,6 @@
 from .attachment import (
     Attachment,
     Definition,
-    OutlineEntry,
     attached_metadata,
     attached_outline,
     attachment_of,
@@ -12,13 +11,12 @@ from .attachment import (
     source_of,
 )
 from .codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
-from .item import ITEM_IDS, ContextItem, ItemIds, ItemType, MetadataWarning
+from .item import ITEM_IDS, ContextItem, ItemType, MetadataWarning
 from .manager import ContextManager, DuplicateItemError
 from .markdown import (
     Formatter,
     context_to_string,
     fenced_text,
-    language_of_file,
     register_formatter,
 )
 
@@ -30,10 +28,8 @@ __all__ = [
     "Definition",
     "DuplicateItemError",
     "Formatter",
-    "ItemIds",
     "ItemType",
     "MetadataWarning",
-    "OutlineEntry",
     "attached_metadata",
     "attached_outline",
     "attachment_of",
@@ -46,7 +42,6 @@ __all__ = [
     "item_to_dict",
     "item_to_json",
     "item_turn",
-    "language_of_file",
     "outline_of",
     "register_formatter",
     "shown_text",

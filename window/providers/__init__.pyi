@@ -1,6 +1,7 @@
 from . import anthropic, chat, gemini, responses
 from .blocks import copied_messages, dumped
 from .formats import check, findings, format_of, get_format, unwrap
+from .judge import ListJudge, raise_first
 from .layout import left_behind, without
 from .media_room import load_errors
 from .openai_places import ObjectCheck, OpenAIPlace
@@ -21,6 +22,7 @@ from .wire import (
 
 __all__ = [
     "AUTO",
+    "ListJudge",
     "Message",
     "ObjectCheck",
     "OpenAIPlace",
@@ -46,6 +48,7 @@ __all__ = [
     "load_errors",
     "mended",
     "missing_result",
+    "raise_first",
     "responses",
     "shown",
     "unwrap",

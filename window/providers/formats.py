@@ -13,6 +13,8 @@ from attrs import evolve
 
 from ..errors import InvalidMessagesError
 from ..turn import Turn
+from .blocks import copied_messages
+from .judge import ListJudge, raise_first
 from .media_room import load_errors
 from .places import Place
 from .streams import (
@@ -91,8 +93,9 @@ def check(
 ) -> None:
     """Raise an error for a message list (Responses: input items) that `provider` would reject.
 
-    With `allow_open_tail`, the list may end with open calls. `options` are those of the format:
-    ``foreign=True`` accepts what only servers compatible with OpenAI do.
+    With `allow_open_tail`, the list may end like a history that is to be continued, such as with
+    open calls. `options` are those of the format: ``foreign=True`` accepts what only servers
+    compatible with OpenAI do, and ``continued=True`` outputs of calls that the provider stores.
 
     Raises:
         InvalidMessagesError: A rule is broken. The error holds the first broken rule, its place,
@@ -105,9 +108,10 @@ def check(
 empty-message: ...
     """
     known = as_provider(provider)
-    _vendor(known).check_messages(messages, allow_open_tail=allow_open_tail, **options)
-    for error in load_errors(known, messages):
-        raise error
+    judge: ListJudge = _vendor(known).Judge(**options)
+    if not (judge.takes_text and isinstance(messages, str)):
+        judge(copied_messages(known, messages), allow_open_tail=allow_open_tail)
+    raise_first(load_errors(known, messages))
 
 
 def findings(messages: object, provider: Provider | str) -> list[InvalidMessagesError]:

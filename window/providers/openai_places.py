@@ -1,14 +1,14 @@
-"""Places in requests of OpenAI, with the vendor's wording and limits, and the judge of a list.
+"""Places in requests of OpenAI, with the vendor's wording and limits.
 
 Both OpenAI formats use them. An error holds the vendor's message, `param` and `code`.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from re import Pattern
 from typing import Any
 
-from attrs import define, frozen
+from attrs import frozen
 
 from ..errors import InvalidMessagesError
 from .places import Place
@@ -163,36 +163,6 @@ class OpenAIPlace(Place):
 
 
 _NOT_EMPTY = "a list with entries, or no such field"
-
-
-@define
-class ListJudge:
-    """Checks a list one entry at a time; `count` is the number of entries checked so far.
-
-    With `foreign`, it accepts what OpenAI rejects and compatible servers accept.
-    """
-
-    foreign: bool = False
-    count: int = 0
-
-    def __call__(self, entries: Sequence[Any], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` for the first fault among the entries not checked before."""
-        for entry in entries[self.count :]:
-            self.add(entry)
-        self.end(allow_open_tail=allow_open_tail)
-
-    def add(self, entry: object) -> None:
-        """Check `entry`, the next one of the list."""
-        raise NotImplementedError
-
-    def end(self, *, allow_open_tail: bool = False) -> None:
-        """Check the list as a whole if it ends here, with open calls if allowed."""
-        for error in self.ends(allow_open_tail=allow_open_tail):
-            raise error
-
-    def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
-        """Yield the errors of the list as a whole if it ends here."""
-        raise NotImplementedError
 
 
 def kind_of(value: object) -> str:

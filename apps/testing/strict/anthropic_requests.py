@@ -7,7 +7,7 @@ from typing import Any
 from polycontext.base import UnknownNameError, is_whole
 from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Message, Provider, copied_messages, shown
+from polycontext.window.providers import Provider, copied_messages, raise_first, shown
 from polycontext.window.providers.anthropic import (
     BLANK,
     EMPTY_TEXT,
@@ -15,13 +15,10 @@ from polycontext.window.providers.anthropic import (
     MARKED_EMPTY_TEXT,
     WHOLE,
     AnthropicPlace,
-    Progress,
+    Judge,
     check_block,
     check_mark,
-    finish,
-    judge_marks,
-    judge_message,
-    judge_places,
+    mark_errors,
     marks,
 )
 
@@ -100,9 +97,7 @@ def check_version(version: str) -> None:
         raise UnknownNameError("version of Anthropic's API", str(version), VERSIONS)
 
 
-def check_head(
-    request: object, *, counting: bool = False, version: str = NEWEST
-) -> Mapping[str, Any]:
+def check_head(request: object, *, version: str = NEWEST) -> Mapping[str, Any]:
     """Check the fields, the system message and the tools of a request, and return it.
 
     Raises:
@@ -119,20 +114,18 @@ def check_head(
                 "unknown-field", "is not a field of a request", legal, EXTRA
             )
     for name in ("model", "max_tokens", "messages"):
-        if name not in request and not (counting and name == "max_tokens"):
+        if name not in request:
             raise WHOLE.into(name).missing("missing-field", "model, max_tokens and messages")
     if not WHOLE.needed("bad-field", request, "model", str, "the name of a model"):
         raise WHOLE.into("model").wrong_type("bad-field", str, "", "the name of a model")
     _check_sampling(request, version)
-    _check_max_tokens(request.get("max_tokens", 1))
+    _check_max_tokens(request["max_tokens"])
     _check_system(request.get("system"))
     _check_tools(request.get("tools"), request.get("tool_choice"))
     return request
 
 
-def check_whole(
-    body: Mapping[str, Any] | None, progress: Progress, *, most_media: int | None = None
-) -> None:
+def check_whole(body: Mapping[str, Any] | None, judge: Judge) -> None:
     """Check how the fields of a request and its messages fit together.
 
     Without `body`, check the messages alone; they may begin with system messages.
@@ -140,7 +133,7 @@ def check_whole(
     Raises:
         InvalidMessagesError: Rules of the end of the list and of totals.
     """
-    if body is not None and progress.led_by_system:
+    if body is not None and judge.led_by_system:
         says = (
             "use the top-level 'system' parameter for the initial system prompt; "
             "the directive-only form (content: [] with output_config) is accepted at any position"
@@ -148,11 +141,9 @@ def check_whole(
         raise WHOLE.into("messages", 0).fault(
             "system-place", "is a system message", "the field system of the request", says
         )
-    judge_places(progress)
-    finish(progress, most_media=most_media)
-    if body is None:
-        return
-    judge_marks([*_head_marks(body), *progress.marks])
+    raise_first(judge.ends())
+    if body is not None:
+        raise_first(mark_errors([*_head_marks(body), *judge.marks]))
 
 
 def _check_max_tokens(value: object) -> None:
@@ -279,50 +270,19 @@ def anthropic_findings(
     is checked as if the message were valid, so that each fault is reported once.
     """
     check_version(version)
-    found, progress = list[InvalidMessagesError](), Progress()
+    found, judge = list[InvalidMessagesError](), Judge(newest=version == NEWEST)
     body = request if isinstance(request, Mapping) else None
-    if body is not None:
-        rest = {name: value for name, value in body.items() if name != "messages"}
-        try:
-            copy_json(rest, "", WHOLE.no_json)
-            check_head(body, version=version)
-        except InvalidMessagesError as error:
-            found.append(error)
     try:
-        messages = copied_messages(
-            Provider.ANTHROPIC, request if body is None else body.get("messages")
-        )
+        if body is not None:
+            copy_json({**body, "messages": None}, "", WHOLE.no_json)
+            check_head(body, version=version)
     except InvalidMessagesError as error:
-        return [*found, error]
-    for index, message in enumerate(messages):
-        final = index == len(messages) - 1
-        try:
-            progress = judge_message(message, progress, final=final, newest=version == NEWEST)
-        except InvalidMessagesError as error:
-            found.append(error)
-            progress = _after(progress, message)
-    if not found:
-        try:
-            check_whole(body, progress)
-        except InvalidMessagesError as error:
-            found.append(error)
+        found.append(error)
+    try:
+        messages = request if body is None else body.get("messages")
+        found += judge.faults(copied_messages(Provider.ANTHROPIC, messages))
+        if not found:
+            check_whole(body, judge)
+    except InvalidMessagesError as error:
+        found.append(error)
     return found
-
-
-def _after(before: Progress, message: Message) -> Progress:
-    """Return the progress after a rejected message, with only its own calls open."""
-    role, content, index = str(message.get("role")), message.get("content"), before.count
-    calls = [
-        block["id"]
-        for block in (content if isinstance(content, list) else ())
-        if isinstance(block, dict)
-        and block.get("type") == "tool_use"
-        and isinstance(block.get("id"), str)
-    ]
-    return Progress(
-        index + 1,
-        role,
-        before.first or (role, index),
-        waiting=dict.fromkeys(calls, index) if role == "assistant" else {},
-        called=before.called,
-    )

@@ -5,9 +5,17 @@ from typing import Any
 
 from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Place, Provider, as_provider, copied_messages, load_errors
-from polycontext.window.providers.chat import ChatJudge
-from polycontext.window.providers.responses import ANSWERS, CALLS, InputJudge, type_of
+from polycontext.window.providers import (
+    ListJudge,
+    Place,
+    Provider,
+    as_provider,
+    copied_messages,
+    load_errors,
+    raise_first,
+)
+from polycontext.window.providers.chat import Judge as ChatJudge
+from polycontext.window.providers.responses import Judge as InputJudge
 
 from .anthropic_requests import NEWEST, anthropic_findings
 from .gemini_requests import findings as gemini_findings
@@ -39,8 +47,7 @@ bad-tool-choice: Invalid value for 'tool_choice': ...
         problem = f"{type(request).__name__} is not an object"
         place = Place(as_provider(provider))
         raise place.refuse("not-an-object", problem, "the body of a request")
-    for found in findings(request, provider, version=version, foreign=foreign):
-        raise found
+    raise_first(findings(request, provider, version=version, foreign=foreign))
 
 
 def findings(
@@ -100,38 +107,8 @@ def _openai_findings(
         except InvalidMessagesError as error:
             found.append(error)
     if isinstance(entries, list):
-        continued = is_continued(body)
-        judge: ChatJudge | InputJudge = ChatJudge(foreign=foreign)
+        judge: ListJudge = ChatJudge(foreign=foreign)
         if not is_chat:
-            judge = InputJudge(foreign=foreign, continued=continued)
-        for entry in entries:
-            try:
-                judge.add(entry)
-            except InvalidMessagesError as error:
-                found.append(error)
-                _pardon(judge, entry if isinstance(entry, dict) else {})
-        found += judge.ends()
+            judge = InputJudge(foreign=foreign, continued=is_continued(body))
+        found += [*judge.faults(entries), *judge.ends()]
     return found
-
-
-def _pardon(judge: ChatJudge | InputJudge, entry: dict[str, Any]) -> None:
-    """Let `judge` continue after `entry`, which broke a rule, as if it were valid."""
-    call_id = entry.get("call_id")
-    if isinstance(judge, InputJudge):
-        judge.reasoning = judge.trigger = None
-        if isinstance(call_id, str) and type_of(entry) in ANSWERS:
-            judge.calls.pop(call_id, None)
-            judge.answered.add(call_id)
-        elif isinstance(call_id, str) and type_of(entry) in CALLS:
-            judge.open(call_id, entry)
-    elif entry.get("role") == "tool":
-        judge.waiting.pop(str(entry.get("tool_call_id")), None)
-        judge.answered.add(str(entry.get("tool_call_id")))
-    else:
-        calls = entry.get("tool_calls")
-        ids = [
-            call["id"]
-            for call in (calls if isinstance(calls, list) else ())
-            if isinstance(call, dict) and isinstance(call.get("id"), str)
-        ]
-        judge.open(ids)

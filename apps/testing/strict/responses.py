@@ -149,19 +149,17 @@ class StrictResponses(Scripted):
         return invalid_request(message, "overflow", None, legal, code, param="input")
 
 
-def output_item(
-    given: Item, name: str, place: int, own: str = "", secret: str = ""
-) -> dict[str, Any]:
+def output_item(given: Item, name: str, place: int) -> dict[str, Any]:
     """Return the output item that `given` scripts, at `place` of the response `name`."""
     kind = given.get("type", "message")
-    own = own or f"{STARTS.get(kind, kind[:3])}_{name}{place:04x}"
+    own = f"{STARTS.get(kind, kind[:3])}_{name}{place:04x}"
     item: dict[str, Any] = {"id": own, "type": kind} | without(given, "tokens")
     match kind:
         case "message":
             content = _content(given.get("content"))
             return {"role": "assistant", "status": "completed", **item, "content": content}
         case "reasoning":
-            secret = secret or b64encode(own.encode()).decode()
+            secret = b64encode(own.encode()).decode()
             return {"summary": [], "encrypted_content": secret} | item
         case "function_call" | "custom_tool_call":
             return {"call_id": f"call_{name}{place:03d}", "status": "completed"} | item
@@ -169,19 +167,11 @@ def output_item(
             return item
 
 
-def usage_of(given: int, said: int, reasoning: int, read: int = 0, written: int = 0) -> Any:
-    """Return the usage of a response.
-
-    Args:
-        given: The input tokens.
-        said: The output tokens.
-        reasoning: The reasoning tokens among them.
-        read: The input tokens that were read from the cache.
-        written: The input tokens that were written to it.
-    """
+def usage_of(given: int, said: int, reasoning: int) -> dict[str, Any]:
+    """Return the usage of a response: its input, its output, and the reasoning in that."""
     return {
         "input_tokens": given,
-        "input_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
         "output_tokens": said,
         "output_tokens_details": {"reasoning_tokens": reasoning},
         "total_tokens": given + said,

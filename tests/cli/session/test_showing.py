@@ -116,7 +116,7 @@ def test_every_state_of_a_turn_is_told() -> None:
     assert set(states(session).values()) == {Now.DROPPED}
     session.history.retain(max_bytes=0)
     assert set(states(session).values()) == {Now.EXPIRED}
-    assert portions(session.window, by_role=False) == []
+    assert portions(session.window) == []
 
 
 def test_a_result_that_is_cut_or_pointed_at_is_told() -> None:
@@ -300,9 +300,7 @@ def test_classes_are_told_apart() -> None:
     session = ContextSession(max_tokens=1000)
     session.add_system("Be brief.")
     session.add_user_turn("Hello there", resource_class=ResourceClass.DROPPABLE)
-    found = [
-        (share.resource_class, share.fidelity) for share in portions(session.window, by_role=False)
-    ]
+    found = [(share.resource_class, share.fidelity) for share in portions(session.window)]
     assert found == [
         (ResourceClass.PRESERVED, Fidelity.VERBATIM),
         (ResourceClass.DROPPABLE, Fidelity.VERBATIM),

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from polycontext.testing.strict import RequestRefusedError
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.anthropic import judge_message
-from polycontext.window.providers.anthropic.order_rules import Progress
+from polycontext.window.providers.anthropic import Judge
 from tests.testing.strict.bad_anthropic import (
     assistant,
     call,
@@ -76,14 +75,16 @@ def test_a_growing_list_is_judged_like_a_whole_one(given_messages: list[Any]) ->
 def test_judging_goes_on_where_it_stopped(given_messages: list[Any], cut: int) -> None:
     """Law: judging a list is judging its head and then its tail behind it, whatever the cut."""
 
-    def end(*parts: list[Any]) -> Progress | str:
-        progress = Progress()
+    def end(*parts: list[Any]) -> Judge | str:
+        judge = Judge()
         try:
-            for message in (message for part in parts for message in part):
-                progress = judge_message(message, progress, final=False)
+            for part in parts:
+                judge = judge.copy()
+                for message in part:
+                    judge.add(message)
         except InvalidMessagesError as error:
             return error.rule
-        return progress
+        return judge
 
     assert end(given_messages[:cut], given_messages[cut:]) == end(given_messages)
 

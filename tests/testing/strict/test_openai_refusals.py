@@ -108,26 +108,6 @@ def test_overflow(provider: type[StrictChat | StrictResponses]) -> None:
     assert refusal.message.startswith(wording)
 
 
-def test_a_model_that_there_is_not() -> None:
-    """Each endpoint has words of its own for an unknown model."""
-    chat, responses = (
-        StrictChat(lambda _: "a", models=["gpt-5.6"]),
-        StrictResponses(lambda _: "a", models=["gpt-5.6"]),
-    )
-    one = said(chat.create, BadRequest("", {"model": "gpt-5.6-pro", "messages": [user()]}, "", ""))
-    other = said(responses.create, BadRequest("", {"model": "gpt-5.6-pro", "input": "hi"}, "", ""))
-    assert (one.status, one.code, one.message) == (
-        404,
-        "model_not_found",
-        "The model `gpt-5.6-pro` does not exist or you do not have access to it.",
-    )
-    assert (other.status, other.param, other.message) == (
-        404,
-        "model",
-        "The requested model 'gpt-5.6-pro' does not exist.",
-    )
-
-
 @pytest.mark.parametrize(
     "value", [b"bytes", {1, 2}, object(), "\ud800"], ids=["bytes", "set", "object", "surrogate"]
 )

@@ -196,31 +196,6 @@ def test_responses_stream(client: openai.OpenAI) -> None:
     assert "".join(words) == "It is 21 degrees in Paris."
 
 
-def test_responses_continued(client: openai.OpenAI) -> None:
-    """A loop that only names the response before."""
-    answer = client.responses.create(model=MODEL, input="How is the weather in Paris?", tools=TOOLS)
-    for _ in range(STEPS):
-        output: Any = [
-            {
-                "type": "function_call_output",
-                "call_id": cast("Any", answer.output[1]).call_id,
-                "output": "21",
-            }
-        ]
-        answer = client.responses.create(
-            model=MODEL, input=output, previous_response_id=answer.id, tools=TOOLS
-        )
-    assert answer.output_text == "It is 21 degrees in Paris."
-    counted = client.responses.input_tokens.count(model=MODEL, input="hello")
-    assert counted.input_tokens > 0
-    compacted = client.responses.compact(model=MODEL, previous_response_id=answer.id)
-    assert compacted.output[-1].type == "compaction"
-    # The SDK has no type for the user's messages that come back here, and says so where it writes
-    # them.
-    further: Any = [item.to_dict(warnings=False) for item in compacted.output]
-    assert client.responses.create(model=MODEL, input=further).output
-
-
 def test_refusals(client: openai.OpenAI) -> None:
     """The SDK raises its own error with the vendor's message, param and code."""
     with pytest.raises(openai.BadRequestError) as caught:

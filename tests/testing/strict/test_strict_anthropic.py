@@ -10,10 +10,8 @@ from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
     Break,
     RequestRefusedError,
-    internal_error,
     overloaded,
     overloaded_midway,
-    rate_limited,
 )
 from polycontext.window.providers.anthropic import BINDING_BETA, COMPACTION_BETA
 from tests.testing.strict.bad_anthropic import ASK, TOOL, marked, result, text, user
@@ -186,33 +184,16 @@ def test_without_the_binding_only_the_block_itself_is_checked() -> None:
 
 
 def test_another_models_thinking_is_dropped_without_an_error() -> None:
-    """Another model's thinking is dropped without an error, or kept if the model may read it."""
-    provider = StrictAnthropic(thinks, reads={"large": ["small"]})
+    """It is told which blocks were, also when the conversation goes on."""
+    provider = StrictAnthropic(thinks)
     request = {**loop(provider, 2, model="small"), "thinking": {"type": "adaptive"}}
     other = provider.create({**request, "model": "other"}, betas=[BINDING_BETA])
-    assert {entry["reason"] for entry in other["input_transformations"]} == {
-        "model_binding_mismatch"
-    }
-    assert len(other["input_transformations"]) == 2
-    assert (
-        provider.create({**request, "model": "large"}, betas=[BINDING_BETA])[
-            "input_transformations"
-        ]
-        == []
-    )
-    messages = [
-        *request["messages"],
-        {"role": "assistant", "content": other["content"]},
-        user(result(other["content"][-1]["id"])),
-    ]
-    assert (
-        len(
-            provider.create(
-                {**request, "model": "other", "messages": messages}, betas=[BINDING_BETA]
-            )["input_transformations"]
-        )
-        == 2
-    )
+    reasons = [entry["reason"] for entry in other["input_transformations"]]
+    assert reasons == ["model_binding_mismatch"] * 2
+    answer = {"role": "assistant", "content": other["content"]}
+    messages = [*request["messages"], answer, user(result(other["content"][-1]["id"]))]
+    further = {**request, "model": "other", "messages": messages}
+    assert len(provider.create(further, betas=[BINDING_BETA])["input_transformations"]) == 2
 
 
 def test_redacted_thinking_is_bound_like_any_other() -> None:
@@ -373,39 +354,8 @@ def test_the_window_is_exact() -> None:
         StrictAnthropic(lambda request: "x", window=0)
 
 
-def test_options_of_older_and_newer_models() -> None:
-    """Models differ in which role may come first and last, and options set it."""
-    first = {
-        "model": "m",
-        "max_tokens": 9,
-        "messages": [{"role": "assistant", "content": "Hi."}, ASK],
-    }
-    StrictAnthropic(lambda request: "x").create(first)
-    refusal = refused(StrictAnthropic(lambda request: "x", user_first=True), first)
-    assert 'first message must use the "user" role' in refusal.message
-    last = {
-        "model": "m",
-        "max_tokens": 9,
-        "messages": [ASK, {"role": "assistant", "content": "It is"}],
-    }
-    StrictAnthropic(lambda request: "x").create(last)
-    assert refused(StrictAnthropic(lambda request: "x", prefill=False), last).message.startswith(
-        "This model does not support assistant message prefill."
-    )
-
-
-def test_faults_come_by_script(provider: StrictAnthropic) -> None:
-    """Refusals, overloads, failures and broken connections come exactly where the script says."""
-    request = {"model": "m", "max_tokens": 9, "messages": [ASK]}
-    script = {2: rate_limited(7), 3: overloaded(), 4: internal_error(), 5: Break()}
-    provider = StrictAnthropic(thinks, faults=script)
-    provider.create(request)
-    limited = refused(provider, request)
-    assert (limited.status, limited.kind, limited.retry_after) == (429, "rate_limit_error", 7)
-    assert [refused(provider, request).status for _ in range(2)] == [529, 500]
-    with pytest.raises(ConnectionResetError):
-        provider.create(request)
-    provider.create(request)
+def test_a_script_of_faults_is_checked() -> None:
+    """It gives each fault by the number of a request, from 1."""
     nonsense: list[Any] = [{0: overloaded()}, {"1": overloaded()}, {1: "no"}]
     for bad in nonsense:
         with pytest.raises(InvalidOptionError):

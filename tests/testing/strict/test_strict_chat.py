@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polycontext.testing.strict import Break, Event, RequestRefusedError
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.chat.rules import check_messages
+from polycontext.window.providers import check
 from tests.vendors import StrictChat, check_request
 
 MODEL = "gpt-5.6"
@@ -40,7 +40,7 @@ def test_an_answer() -> None:
         {"role": "tool", "tool_call_id": call["id"], "content": "a"}
         for call in message["tool_calls"]
     ]
-    check_messages([{"role": "user", "content": "hi"}, message, *results])
+    check([{"role": "user", "content": "hi"}, message, *results], "openai")
     assert (
         ask(StrictChat(lambda _: {"content": "a", "finish_reason": "length"}), "hi")["choices"][0][
             "finish_reason"

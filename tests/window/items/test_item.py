@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import CallerError, InvalidDataError
-from polycontext.window.items import ITEM_IDS, ContextItem, ItemIds, ItemType, item_from_dict
+from polycontext.window.items import ITEM_IDS, ContextItem, ItemType, item_from_dict
+from polycontext.window.items.item import ItemIds
 from tests.window.items.samples import ADD, items, seed_item
 
 NOON = datetime(2023, 12, 8, 12, 0, 0, 999_999, tzinfo=UTC)

@@ -16,11 +16,11 @@ from polycontext.window.items import (
     context_to_string,
     fenced_text,
     item_turn,
-    language_of_file,
     markdown,
     register_formatter,
     source_of,
 )
+from polycontext.window.items.markdown import language_of_file
 from tests.window.items.samples import items, seed_item
 
 TYPES = {

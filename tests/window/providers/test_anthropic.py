@@ -52,6 +52,7 @@ def assistant(*blocks: Block) -> dict[str, Any]:
 
 
 ASK = user(text("weather in Paris?"))
+CALLED = [assistant(call("a"))]
 
 
 def refused(messages: object, **options: bool) -> tuple[str, int | None]:
@@ -63,70 +64,6 @@ def refused(messages: object, **options: bool) -> tuple[str, int | None]:
     return caught.value.rule, caught.value.index
 
 
-def test_a1_a_call_without_its_result_is_refused() -> None:
-    """A call without a result in the next message is refused by the calling message's index."""
-    assert refused(
-        [ASK, assistant(call("a"), call("b")), user(result("a")), assistant(text("x")), ASK]
-    ) == ("unanswered-call", 1)
-    assert refused([ASK, assistant(call("a")), ASK, user(result("a"))]) == ("unanswered-call", 1)
-    assert refused([ASK, assistant(call("a"), call("b")), user(result("a"), text("x"))]) == (
-        "unanswered-call",
-        1,
-    )
-    assert refused(
-        [ASK, assistant(call("a")), {"role": "system", "content": "x"}, user(result("a"))]
-    ) == ("unanswered-call", 1)
-    assert refused([ASK, assistant(call("a"))]) == ("unanswered-call", 1)
-
-
-def test_a2_a_result_without_its_call_is_refused() -> None:
-    """A result without its call is refused by the result's index."""
-    assert refused([user(result("a"))]) == ("orphan-result", 0)
-    assert refused(
-        [ASK, assistant(call("a")), user(result("a")), assistant(text("x")), user(result("a"))]
-    ) == ("orphan-result", 4)
-
-
-def test_a3_a_second_result_for_one_call_is_refused() -> None:
-    """A duplicate result is refused, within a message and across messages that merge."""
-    assert refused([ASK, assistant(call("a")), user(result("a"), result("a"))]) == (
-        "duplicate-result",
-        2,
-    )
-    assert refused([ASK, assistant(call("a")), user(result("a")), user(result("a"))]) == (
-        "duplicate-result",
-        3,
-    )
-
-
-def test_a4_call_ids_are_unique_within_a_request() -> None:
-    """No two calls may have one id, within a merged message or in later ones."""
-    assert refused([ASK, assistant(call("a"), call("a")), user(result("a"))]) == (
-        "duplicate-call-id",
-        1,
-    )
-    assert refused([ASK, assistant(call("a")), assistant(call("a")), user(result("a"))]) == (
-        "duplicate-call-id",
-        2,
-    )
-    again = [assistant(call("a")), user(result("a"))]
-    assert refused([ASK, *again, *again]) == ("duplicate-call-id", 3)
-
-
-def test_a7_an_empty_text_block_is_refused() -> None:
-    """Text that was emptied must go together with its block; what a tool returned may be empty."""
-    assert refused([ASK, assistant(text(""), call("a")), user(result("a"))]) == ("empty-text", 1)
-    assert refused([ASK, assistant(text("\n"), call("a")), user(result("a"))]) == ("blank-text", 1)
-    check([ASK, assistant(call("a")), user(result("a", ""))])
-
-
-@pytest.mark.parametrize("content", ["", [], " \n", [{"type": "text", "text": " "}]])
-def test_a8_an_empty_message_is_refused(content: Any) -> None:
-    """A message that was emptied as a whole is refused, unless it is the assistant's and final."""
-    assert refused([ASK, {"role": "assistant", "content": content}, ASK]) == ("empty-message", 1)
-    assert refused([{"role": "user", "content": content}]) == ("empty-message", 0)
-
-
 def test_an_answer_without_content_is_taken() -> None:
     """Of a compatible server; a request leaves it out."""
     session = ContextSession(1_000, provider="anthropic")
@@ -136,42 +73,8 @@ def test_an_answer_without_content_is_taken() -> None:
     check(session.request("anthropic").messages)
 
 
-def test_a8_a_final_assistant_message_may_be_empty() -> None:
-    """The provider takes an empty assistant message at the end of the list."""
-    check([ASK, {"role": "assistant", "content": []}])
-    check([ASK, {"role": "assistant", "content": ""}])
-    assert parse([ASK, assistant()]).turns[1].content == ""
-
-
-def test_a9_final_assistant_text_must_not_end_in_white_space() -> None:
-    """A final assistant text may not end in white space; elsewhere it may."""
-    assert refused([ASK, {"role": "assistant", "content": "It is "}]) == ("trailing-whitespace", 1)
-    assert refused([ASK, assistant(text("It is\n"))]) == ("trailing-whitespace", 1)
-    check([ASK, assistant(text("It is ")), ASK])
-    check([ASK, assistant(text("It is "))], allow_open_tail=True)
-
-
-def test_a10_runs_of_one_role_are_merged_before_pairing() -> None:
-    """Today's provider accepts runs; what they call and answer is paired across the whole run."""
-    check(
-        [
-            ASK,
-            ASK,
-            assistant(text("x")),
-            assistant(call("a")),
-            assistant(call("b"), text("y")),
-            user(result("b")),
-            user(result("a")),
-        ]
-    )
-    assert refused([ASK, assistant(call("a")), assistant(call("b")), user(result("b")), ASK]) == (
-        "unanswered-call",
-        1,
-    )
-
-
 @given(wire_turns())
-def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
+def test_rendered_roles_alternate(turns: list[Turn]) -> None:
     """Rendered roles alternate, for endpoints that refuse consecutive messages of one role."""
     roles = [message["role"] for message in render(turns).messages]
     assert all(one != other for one, other in pairwise(roles))
@@ -183,8 +86,6 @@ def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
         ({"role": "user"}, "not-a-list", None),
         ([], "empty-list", None),
         ([ASK, None], "not-an-object", 1),
-        ([{"role": "tool", "content": "x"}], "unknown-role", 0),
-        ([{"role": "user", "content": "x", "name": "ann"}], "extra-field", 0),
         ([{"role": "user"}], "missing-content", 0),
         ([{"role": "user", "content": 7}], "bad-content", 0),
         ([user(ASK)], "bad-content", 0),
@@ -192,22 +93,33 @@ def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
         ([user({"type": "text", "text": None})], "bad-content", 0),
         ([user(call("a"))], "misplaced-block", 0),
         ([user({"type": "thinking", "thinking": "x", "signature": "s"})], "misplaced-block", 0),
-        ([ASK, assistant(result("a"))], "misplaced-block", 1),
-        ([ASK, assistant(call("f:1"))], "bad-tool-call", 1),
         ([ASK, assistant(call(""))], "bad-tool-call", 1),
-        ([ASK, assistant({**call("a"), "name": "n" * 201})], "bad-tool-call", 1),
         ([ASK, assistant({**call("a"), "name": ""})], "bad-tool-call", 1),
-        ([ASK, assistant({**call("a"), "input": "{}"})], "bad-tool-call", 1),
         ([ASK, assistant(call("a")), user({"type": "tool_result"})], "orphan-result", 2),
         ([ASK, assistant(call("a")), user(result("a", is_error="no"))], "bad-content", 2),
         ([ASK, assistant(call("a")), user(result("a", 7))], "bad-content", 2),
         ([ASK, assistant(call("a")), user(result("a", [7]))], "bad-content", 2),
-        ([ASK, assistant(call("a")), user(text("x"), result("a"))], "results-first", 2),
         (
             [ASK, assistant(call("a"), call("b")), user(result("a"), text("x"), result("b"))],
             "results-first",
             2,
         ),
+        ([ASK, {"role": "assistant", "content": ""}, ASK], "empty-message", 1),
+        ([user()], "empty-message", 0),
+        ([ASK, assistant(text(""), call("a")), user(result("a"))], "empty-text", 1),
+        (
+            [
+                ASK,
+                assistant(call("a"), call("b")),
+                user(result("a"), text("x")),
+                user(result("b")),
+            ],
+            "unanswered-call",
+            1,
+        ),
+        ([ASK, *CALLED, assistant(call("b")), user(result("b")), ASK], "unanswered-call", 1),
+        ([ASK, *CALLED, user(result("a")), user(result("a"))], "duplicate-result", 3),
+        ([ASK, *CALLED, *CALLED, user(result("a"))], "duplicate-call-id", 2),
         ([user(text("a\ud800"))], "lone-surrogate", 0),
         ([user({"type": "image", "source": b"x"})], "not-json", 0),
     ],
@@ -215,7 +127,10 @@ def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
 def test_each_broken_shape_names_its_rule_and_place(
     messages: object, rule: str, index: int | None
 ) -> None:
-    """A broken message is refused with a stable rule name and its index."""
+    """A broken list is refused with a stable rule name and the index of the message.
+
+    The requests of tests/testing/strict/bad_anthropic.py are not repeated here.
+    """
     assert refused(messages) == (rule, index)
 
 
@@ -257,6 +172,7 @@ def test_an_open_tail_is_accepted_where_asked_for() -> None:
     for tail in ([assistant(call("a"))], [assistant(call("a"), call("b")), user(result("b"))]):
         check([ASK, *tail], allow_open_tail=True)
         assert refused([ASK, *tail]) == ("unanswered-call", 1)
+    check([ASK, assistant(text("It is "))], allow_open_tail=True)
 
 
 def test_one_user_message_gives_its_results_and_its_words() -> None:

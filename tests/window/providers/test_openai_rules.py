@@ -12,9 +12,8 @@ import pytest
 from polycontext import ContextSession
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import check
-from polycontext.window.providers.chat.rules import ChatJudge, check_messages
-from polycontext.window.providers.responses.rules import InputJudge
-from polycontext.window.providers.responses.rules import check_messages as check_input
+from polycontext.window.providers.chat import Judge as ChatJudge
+from polycontext.window.providers.responses import Judge as InputJudge
 from tests.house import DATA
 from tests.vendors import check_request, findings
 
@@ -182,7 +181,7 @@ CHAT_ODDITIES: dict[str, Messages] = {
 @pytest.mark.parametrize("messages", CHAT_ODDITIES.values(), ids=list(CHAT_ODDITIES))
 def test_odd_but_legal_in_chat(messages: Messages) -> None:
     """Odd messages that OpenAI accepts, or is not known to refuse, pass."""
-    check_messages(messages)
+    check(messages, "openai")
     assert findings(messages, "openai") == []
 
 
@@ -267,7 +266,7 @@ INPUT_ODDITIES: dict[str, Messages] = {
 @pytest.mark.parametrize("items", INPUT_ODDITIES.values(), ids=list(INPUT_ODDITIES))
 def test_odd_but_legal_in_responses(items: Messages) -> None:
     """Odd items that OpenAI accepts, or is not known to refuse, pass."""
-    check_input(items)
+    check(items, "openai-responses")
     assert findings(items, "openai-responses") == []
 
 
@@ -275,9 +274,9 @@ def test_open_tails_and_what_goes_on() -> None:
     """With `allow_open_tail` a history may end on calls; a continued input may answer others."""
     check([USER, CALLING], "openai", allow_open_tail=True)
     check([USER, FUNCTION_CALL], "openai-responses", allow_open_tail=True)
-    check_input([OUTPUT], continued=True)
+    check([OUTPUT], "openai-responses", continued=True)
     with pytest.raises(InvalidMessagesError, match="duplicate-result"):
-        check_input([OUTPUT, OUTPUT], continued=True)
+        check([OUTPUT, OUTPUT], "openai-responses", continued=True)
     check_request(
         {"model": "m", "input": [OUTPUT], "previous_response_id": "resp_1"}, "openai-responses"
     )

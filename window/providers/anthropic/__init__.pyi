@@ -15,18 +15,8 @@ from .message_rules import (
     WHOLE,
     AnthropicPlace,
 )
-from .messages import (
-    check_messages,
-    hoist,
-    judge_message,
-    parse,
-)
-from .order_rules import (
-    Progress,
-    finish,
-    judge_marks,
-    judge_places,
-)
+from .messages import hoist, parse
+from .order_rules import Judge, mark_errors
 from .versions import BINDING_BETA, COMPACTION_BETA, EDITS, options_after
 from .writer import Writer, define_tools
 
@@ -43,18 +33,14 @@ __all__ = [
     "THINKING",
     "WHOLE",
     "AnthropicPlace",
-    "Progress",
+    "Judge",
     "Writer",
     "check_block",
     "check_mark",
-    "check_messages",
     "define_tools",
-    "finish",
     "hoist",
-    "judge_marks",
-    "judge_message",
-    "judge_places",
     "limit_marks_beside",
+    "mark_errors",
     "marks",
     "options_after",
     "parse",

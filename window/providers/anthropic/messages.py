@@ -14,9 +14,8 @@ from ..layout import MISSING, Collector, without
 from ..places import Place
 from ..tool_pairs import CallNames, paired
 from ..wire import Message, Parsed, Provider, Rendered
-from .block_rules import THINKING, check_blocks_of
-from .message_rules import Entry, read_entries, read_entry
-from .order_rules import Progress, advance, finish, judge_places
+from .block_rules import THINKING
+from .message_rules import Entry, read_entries
 from .writer import hoist_system
 
 _TEXTS = {"text": "text"}
@@ -76,41 +75,6 @@ def _named_block(block: Message, names: CallNames) -> Message:
             return {**block, "tool_use_id": names.result(block.get("tool_use_id"))}
         case _:
             return block
-
-
-def check_messages(messages: object, *, allow_open_tail: bool = False) -> None:
-    """Raise `InvalidMessagesError` for a list that Anthropic would reject.
-
-    The list may begin with system messages, which is a common way to store them. With
-    `allow_open_tail`, it may end like a history that is to be continued: with calls that have no
-    results, or with assistant text that ends in white space.
-
-    >>> check_messages([{"role": "assistant", "content": []}, {"role": "user", "content": "hi"}])
-    Traceback (most recent call last):
-    polycontext.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
-empty-message: the message is an assistant message without content. Use content; only a final \
-assistant message may be empty.
-    """
-    copies, progress = copied_messages(Provider.ANTHROPIC, messages), Progress()
-    for index, message in enumerate(copies, 1):
-        progress = judge_message(message, progress, final=index == len(copies))
-    judge_places(progress)
-    finish(progress, allow_open_tail=allow_open_tail)
-
-
-def judge_message(
-    message: Message, progress: Progress, *, final: bool, newest: bool = True
-) -> Progress:
-    """Check one message, and return the progress after it; `final` marks the last of its list.
-
-    Without `newest`, the rules are those of the API before version 2026-10-21.
-
-    Raises:
-        InvalidMessagesError: Anthropic would reject the message in its position.
-    """
-    entry = read_entry(message, progress.count, sent=True, final=final)
-    check_blocks_of(entry, progress.count, newest=newest)
-    return advance(progress, entry)
 
 
 def hoist(messages: object) -> Rendered:

@@ -1,42 +1,44 @@
-"""Anthropic's rules for the order of messages, as a fold that checks each message once.
+"""Anthropic's rules for the order of messages, as a judge that checks each message once."""
 
-`Progress` holds all that the check of a message needs of the earlier ones, in constant size (except
-for the cache breakpoints). A run of messages of one role is one message to the provider.
-"""
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
 
-from collections.abc import Mapping, Sequence
-
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field
 
 from ...errors import InvalidMessagesError
 from ...request_limits import Load
+from ..judge import ListJudge, raise_first, text_ids
 from ..media_room import load_of
 from ..places import shown
 from ..tool_pairs import BEHIND_CALL, ONE_RESULT, without_results
 from ..wire import Message, Provider
-from .block_rules import THINKING, each_block, marks
-from .message_rules import LIMITS, WHOLE, AnthropicPlace, Entry, block_at, unanswered_wording
+from .block_rules import THINKING, check_blocks_of, each_block, marks
+from .message_rules import LIMITS, WHOLE, AnthropicPlace, block_at, read_entry, unanswered_wording
 
 
-@frozen
-class Progress:
-    """The state of the check after some messages; the check begins with ``Progress()``."""
+@define
+class Judge(ListJudge):
+    """Checks messages, each once; a run of messages of one role is one message to the provider.
 
-    count: int = 0
+    Without `newest`, the rules are those of the API before version 2026-10-21. The list may begin
+    with system messages, which is a common way to store them.
+    """
+
+    newest: bool = True
     role: str | None = None
-    first: tuple[str, int] | None = None
-    """The role and index of the first message that is not a system message."""
+    has_begun: bool = False
+    """Whether there was a message that is not a system message."""
     system: int | None = None
     """The last message, if it is a system message that an assistant message must follow."""
     led_by_system: bool = False
-    misplaced: tuple[int, bool] | None = None
-    """The first misplaced system message: its index, and whether the next message is the reason."""
-    waiting: Mapping[str, int] = field(factory=dict)
+    misplaced: tuple[int, tuple[str, str, str]] | None = None
+    """The index of the first misplaced system message, and what is wrong with it."""
+    waiting: dict[str, int] = field(factory=dict)
     """The calls without a result, by id, with the index of their message."""
     answered: frozenset[str] = frozenset()
     called: tuple[frozenset[str], ...] = ()
     """The ids of all calls, in sets that are each larger than the next (see `_joined`)."""
-    servers: Mapping[str, tuple[str, int]] = field(factory=dict)
+    servers: dict[str, tuple[str, int]] = field(factory=dict)
     """The server tool calls without a result, by id, with the name and the index of the message."""
     tail: tuple[int, str | None, bool] = (0, None, False)
     """The end of the last assistant run: index, type of the last block, if it ends in a space."""
@@ -47,40 +49,202 @@ class Progress:
     load: Load = field(factory=Load)
     widest: AnthropicPlace | None = None
     """The first image that may not stand beside many others."""
-    last_results: bool = False
 
+    def add(self, entry: Message) -> None:
+        """Check the next message, of which only a final one of the assistant may be empty."""
+        index = self.count
+        self.count += 1
+        read = read_entry(entry, index, sent=True, final=index == self.last)
+        check_blocks_of(read, index, newest=self.newest)
+        if read.role == "user":
+            self._add_user(read.blocks, index)
+        elif read.role == "assistant":
+            self._add_assistant(read.blocks, index)
+        elif read.blocks:
+            self._add_system(index)
+        self.role = read.role
+        self._add_load(read.blocks, index)
 
-def advance(progress: Progress, entry: Entry) -> Progress:
-    """Return the progress after one more message; raise `InvalidMessagesError` if it is invalid."""
-    index = progress.count
-    after = _AFTER[entry.role](progress, entry, index)
-    return _counted(evolve(after, count=index + 1, role=entry.role), entry, index)
+    def pardon(self, entry: Mapping[str, Any]) -> None:
+        """Continue after a message that broke a rule, with only its own calls open."""
+        index, content = self.count - 1, entry.get("content")
+        blocks = content if isinstance(content, list) else ()
+        calls = [b for b in blocks if isinstance(b, dict) and b.get("type") == "tool_use"]
+        self.role = str(entry.get("role"))
+        self.has_begun = True
+        self.waiting = dict.fromkeys(text_ids(calls) if self.role == "assistant" else (), index)
+        self.answered, self.servers, self.tail = frozenset(), {}, (0, None, False)
+        self.loop = self.compaction = None
 
+    def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
+        """Yield the errors of the end of the list, and of totals.
 
-def finish(
-    progress: Progress, *, allow_open_tail: bool = False, most_media: int | None = None
-) -> None:
-    """Raise `InvalidMessagesError` for an invalid end of the list, or invalid totals.
+        With `allow_open_tail`, it may also end with assistant text that ends in white space.
+        """
+        if self.misplaced is not None:
+            yield _misplaced(*self.misplaced)
+        if not allow_open_tail:
+            yield from _unanswered(self.waiting)
+        if self.role == "assistant" and not allow_open_tail:
+            yield from _thinking_last(self.tail)
+            index, _, blank = self.tail
+            if blank:
+                says = "messages: final assistant content cannot end with trailing whitespace"
+                problem = "is the final assistant message and ends in white space"
+                yield WHOLE.into("messages", index).fault(
+                    "trailing-whitespace", problem, "a final text without it", says, whole=True
+                )
+        yield from mark_errors(self.marks)
+        yield from self._media_errors()
 
-    Rules unanswered-call, trailing-whitespace, thinking-last, and of `judge_marks`, `judge_media`.
-    """
-    if not allow_open_tail:
-        _refuse_waiting(progress.waiting)
-    if progress.role == "assistant" and not allow_open_tail:
-        index, _, blank = progress.tail
-        _refuse_thinking_last(progress)
-        if blank:
-            says = "messages: final assistant content cannot end with trailing whitespace"
-            problem = "is the final assistant message and ends in white space"
-            raise WHOLE.into("messages", index).fault(
-                "trailing-whitespace", problem, "a final text without it", says, whole=True
+    def copy(self) -> Self:
+        """Return an independent judge that continues from here."""
+        return evolve(self)
+
+    def _add_user(self, blocks: Sequence[Message], index: int) -> None:
+        results = [block for block in blocks if block["type"] == "tool_result"]
+        others = len(results) < len(blocks)
+        if not results:
+            raise_first(_unanswered(self.waiting))
+        if self.role == "assistant":
+            raise_first(_thinking_last(self.tail))
+        if self.servers and (others or not results):
+            raise self._unanswered_server()
+        waiting, answered = {**self.waiting}, {*self.answered}
+        for number, block in enumerate(results):
+            _answer(block["tool_use_id"], waiting, answered, block_at(index, number))
+        if others:
+            raise_first(_unanswered(waiting))
+        if self.role == "system" and self.system is not None:
+            self.misplaced = self.misplaced or (self.system, _BEFORE_USER)
+        self.has_begun, self.system = True, None
+        self.waiting, self.answered = waiting, frozenset() if others else frozenset(answered)
+        self.loop = self.loop if results else None
+
+    def _add_assistant(self, blocks: Sequence[Message], index: int) -> None:
+        runs_on, own = self.role == "assistant", dict[str, int]()
+        if not runs_on:
+            raise_first(_unanswered(self.waiting))
+        for number, block in enumerate(blocks):
+            if block["type"] != "tool_use":
+                continue
+            if block["id"] in own or any(block["id"] in ids for ids in self.called):
+                problem = f"has the id of another call: the id {shown(block['id'])} is used twice"
+                legal, says = "one id a call within a request", "`tool_use` ids must be unique"
+                raise block_at(index, number).fault("duplicate-call-id", problem, legal, says)
+            own[block["id"]] = index
+        servers, compaction = self._servers_after(blocks, index), self._compacted(blocks, index)
+        kinds, blank = [block["type"] for block in blocks], False
+        last = kinds[-1] if kinds else self.tail[1] if runs_on else None
+        if kinds and last == "text":
+            blank = blocks[-1]["text"][-1:].isspace()
+        self.has_begun, self.system = True, None
+        self.waiting, self.answered = {**self.waiting, **own}, frozenset()
+        self.called = _joined(self.called, frozenset(own))
+        self.servers, self.compaction = servers, compaction
+        self.tail = (index, last, blank)
+        self.loop = self.loop or (index, kinds[0] if kinds else None)
+
+    def _add_system(self, index: int) -> None:
+        raise_first(_unanswered(self.waiting))
+        if not self.has_begun:
+            self.led_by_system = True
+            return
+        if self.role == "assistant" and not (self.tail[1] or "").endswith("_tool_result"):
+            self.misplaced = self.misplaced or (index, _BEHIND_ASSISTANT)
+        self.system = index
+
+    def _compacted(self, blocks: Sequence[Message], index: int) -> int | None:
+        """Check that a signed compaction block comes first and is the only one with a summary."""
+        found = self.compaction
+        for number, block in enumerate(blocks):
+            if block["type"] != "compaction":
+                continue
+            if block.get("signature") and block.get("content") is not None:
+                at = block_at(index, number)
+                if found is not None:
+                    says = (
+                        "more than one `compaction` block with content. Send only the block the "
+                        "conversation returned last."
+                    )
+                    problem = "is a second compaction block"
+                    raise at.fault("compaction-ambiguous", problem, "the newest one alone", says)
+                if self.has_begun or number:
+                    says = "the `compaction` block must be the first block of the conversation"
+                    problem = "is a compaction block behind other blocks"
+                    legal = "first, in place of what it sums up"
+                    raise at.fault("compaction-place", problem, legal, says)
+            found = index
+        return found
+
+    def _servers_after(self, blocks: Sequence[Message], index: int) -> dict[str, tuple[str, int]]:
+        """Pair server tool calls with results, which come later if the tool calls the client.
+
+        Until then, user messages may hold results only (platform.claude.com, agents-and-tools,
+        programmatic-tool-calling, "Message formatting restrictions").
+        """
+        waiting = {**self.servers}
+        for number, block in enumerate(blocks):
+            kind, at = block["type"], block_at(index, number)
+            if kind in SERVER_CALLS:
+                name = block.get("name") if kind == "server_tool_use" else _MCP
+                called = name if isinstance(name, str) else "server"
+                waiting[_server_id(block, at)] = (called, index)
+            elif is_server_result(block) and waiting.pop(block["tool_use_id"], None) is None:
+                owner = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
+                says = (
+                    f"unexpected `tool_use_id` found in `{kind}` blocks: {block['tool_use_id']}. "
+                    f"Each `{kind}` block must have a corresponding `{owner}` block before it."
+                )
+                problem = f"is a {kind} with no call {shown(block['tool_use_id'])} before it"
+                legal = f"results behind their {owner}, in the same message"
+                raise at.fault("orphan-server-result", problem, legal, says)
+        return waiting
+
+    def _unanswered_server(self) -> InvalidMessagesError:
+        """Return the error for a server tool call that has no result when the user speaks."""
+        call_id, (name, index) = next(iter(self.servers.items()))
+        result = "mcp_tool_result" if name == _MCP else f"{name}_tool_result"
+        says = (
+            f"`{name}` tool use with id `{call_id}` was found without a corresponding `{result}` "
+            "block"
+        )
+        problem = f"calls the server tool {shown(name)} and holds no result for {shown(call_id)}"
+        return WHOLE.into("messages", index).fault(
+            "unanswered-server-call", problem, "its result in the same message, or neither", says
+        )
+
+    def _add_load(self, blocks: Sequence[Message], index: int) -> None:
+        """Add up the cache breakpoints and media, whose number in a request is limited."""
+        at = WHOLE.into("messages", index, "content")
+        self.marks += tuple(marks(blocks, at))
+        for block, spot in each_block(blocks, at):
+            if (added := load_of(Provider.ANTHROPIC, block)) is not None:
+                self.load = self.load + added
+                if added["wide"] and self.widest is None:
+                    self.widest = spot.into("!image", "source", "!base64", "data")
+
+    def _media_errors(self) -> Iterator[InvalidMessagesError]:
+        """Yield the errors of too many or too big media (rules too-much-media, image-size)."""
+        images, media = self.load["images"], self.load["media"]
+        limit = LIMITS["images" if images > LIMITS["images"] else "media"]
+        if media > limit:
+            says = f"Too much media: {media - images} document pages + {images} images > {limit}"
+            problem = f"hold {media} pictures and pages"
+            at = WHOLE.into("messages")
+            yield at.fault("too-much-media", problem, f"at most {limit}", says, whole=True)
+        if self.widest is not None and images > LIMITS["many"]:
+            pixels = LIMITS["side_of_many"]
+            says = (
+                "At least one of the image dimensions exceed max allowed size for many-image "
+                f"requests: {pixels} pixels"
             )
-    judge_marks(progress.marks)
-    judge_media(progress, most_media)
+            legal = f"at most {pixels} where there are more than {LIMITS['many']} pictures"
+            yield self.widest.fault("image-size", "is too wide", legal, says)
 
 
-def judge_marks(found: Sequence[tuple[str, AnthropicPlace]]) -> None:
-    """Raise `InvalidMessagesError` for wrong cache breakpoints (rules cache-marks, cache-order).
+def mark_errors(found: Sequence[tuple[str, AnthropicPlace]]) -> Iterator[InvalidMessagesError]:
+    """Yield the errors of wrong cache breakpoints (rules cache-marks, cache-order).
 
     They must be given in the order tools, system, messages.
     """
@@ -88,7 +252,7 @@ def judge_marks(found: Sequence[tuple[str, AnthropicPlace]]) -> None:
     if len(found) > most:
         says = f"A maximum of {most} blocks with cache_control may be provided. Found {len(found)}."
         problem, legal = f"is cache breakpoint number {most + 1} of {len(found)}", f"at most {most}"
-        raise found[most][1].fault("cache-marks", problem, legal, says, whole=True)
+        yield found[most][1].fault("cache-marks", problem, legal, says, whole=True)
     short = False
     for ttl, at in found:
         if ttl == "1h" and short:
@@ -97,62 +261,10 @@ def judge_marks(found: Sequence[tuple[str, AnthropicPlace]]) -> None:
                 "block. Note that blocks are processed in the following order: `tools`, `system`, "
                 "`messages`."
             )
-            raise at.into("ttl").fault(
+            yield at.into("ttl").fault(
                 "cache-order", "is 1h behind one of 5m", "longer times before shorter ones", says
             )
         short = short or ttl == "5m"
-
-
-def judge_media(progress: Progress, most: int | None = None) -> None:
-    """Raise `InvalidMessagesError` for too many or too big media.
-
-    Rules too-much-media, image-size. `most` is the most images and pages that the
-    model takes, if that is known.
-    """
-    images, media = progress.load["images"], progress.load["media"]
-    limit = most or LIMITS["images" if images > LIMITS["images"] else "media"]
-    if media > limit:
-        says = f"Too much media: {media - images} document pages + {images} images > {limit}"
-        problem = f"hold {media} pictures and pages"
-        at = WHOLE.into("messages")
-        raise at.fault("too-much-media", problem, f"at most {limit}", says, whole=True)
-    if progress.widest is not None and images > LIMITS["many"]:
-        pixels = LIMITS["side_of_many"]
-        says = (
-            "At least one of the image dimensions exceed max allowed size for many-image "
-            f"requests: {pixels} pixels"
-        )
-        legal = f"at most {pixels} where there are more than {LIMITS['many']} pictures"
-        raise progress.widest.fault("image-size", "is too wide", legal, says)
-
-
-def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
-    results = [block for block in entry.blocks if block["type"] == "tool_result"]
-    if not results:
-        _refuse_waiting(progress.waiting)
-    others = len(results) < len(entry.blocks)
-    if progress.role == "assistant":
-        _refuse_thinking_last(progress)
-    if progress.servers and (others or not results):
-        raise _unanswered_server(progress)
-    misplaced = progress.misplaced
-    if progress.role == "system" and progress.system is not None:
-        misplaced = misplaced or (progress.system, True)
-    waiting, answered = {**progress.waiting}, {*progress.answered}
-    for number, block in enumerate(results):
-        _answer(block["tool_use_id"], waiting, answered, block_at(index, number))
-    if others:
-        _refuse_waiting(waiting)
-    return evolve(
-        progress,
-        first=progress.first or (entry.role, index),
-        waiting=waiting,
-        answered=frozenset() if others else frozenset(answered),
-        system=None,
-        misplaced=misplaced,
-        loop=progress.loop if results else None,
-        last_results=bool(results),
-    )
 
 
 def _answer(call_id: str, waiting: dict[str, int], answered: set[str], at: AnthropicPlace) -> None:
@@ -175,91 +287,11 @@ def _answer(call_id: str, waiting: dict[str, int], answered: set[str], at: Anthr
     answered.add(call_id)
 
 
-def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
-    runs_on, own = progress.role == "assistant", dict[str, int]()
-    if not runs_on:
-        _refuse_waiting(progress.waiting)
-    for number, block in enumerate(entry.blocks):
-        if block["type"] != "tool_use":
-            continue
-        if block["id"] in own or any(block["id"] in ids for ids in progress.called):
-            problem = f"has the id of another call: the id {shown(block['id'])} is used twice"
-            legal, says = "one id a call within a request", "`tool_use` ids must be unique"
-            raise block_at(index, number).fault("duplicate-call-id", problem, legal, says)
-        own[block["id"]] = index
-    servers = _server_tools(progress, entry, index)
-    kinds, blank = [block["type"] for block in entry.blocks], False
-    last = kinds[-1] if kinds else progress.tail[1] if runs_on else None
-    if kinds and last == "text":
-        blank = entry.blocks[-1]["text"][-1:].isspace()
-    return evolve(
-        progress,
-        first=progress.first or (entry.role, index),
-        system=None,
-        waiting={**progress.waiting, **own},
-        answered=frozenset(),
-        called=_joined(progress.called, frozenset(own)),
-        servers=servers,
-        tail=(index, last, blank),
-        loop=progress.loop or (index, kinds[0] if kinds else None),
-        compaction=_compacted(progress, entry, index),
-        last_results=False,
-    )
-
-
 def _joined(sets: tuple[frozenset[str], ...], more: frozenset[str]) -> tuple[frozenset[str], ...]:
     """Return `sets` with `more`; each id is copied O(log n) times, and versions share the sets."""
     while sets and more and len(sets[-1]) <= len(more):
         sets, more = sets[:-1], more | sets[-1]
     return (*sets, more) if more else sets
-
-
-def _compacted(progress: Progress, entry: Entry, index: int) -> int | None:
-    """Check that a signed compaction block comes first and is the only one with a summary."""
-    found = progress.compaction
-    for number, block in enumerate(entry.blocks):
-        if block["type"] != "compaction":
-            continue
-        if block.get("signature") and block.get("content") is not None:
-            at = block_at(index, number)
-            if found is not None:
-                says = (
-                    "more than one `compaction` block with content. Send only the block the "
-                    "conversation returned last."
-                )
-                problem = "is a second compaction block"
-                raise at.fault("compaction-ambiguous", problem, "the newest one alone", says)
-            if progress.first is not None or number:
-                says = "the `compaction` block must be the first block of the conversation"
-                problem = "is a compaction block behind other blocks"
-                legal = "first, in place of what it sums up"
-                raise at.fault("compaction-place", problem, legal, says)
-        found = index
-    return found
-
-
-def _server_tools(progress: Progress, entry: Entry, index: int) -> dict[str, tuple[str, int]]:
-    """Pair server tool calls with results, which come later if the tool calls the client.
-
-    Until then, user messages may hold results only (platform.claude.com, agents-and-tools,
-    programmatic-tool-calling, "Message formatting restrictions").
-    """
-    waiting = {**progress.servers}
-    for number, block in enumerate(entry.blocks):
-        kind, at = block["type"], block_at(index, number)
-        if kind in SERVER_CALLS:
-            name = block.get("name") if kind == "server_tool_use" else _MCP
-            waiting[_server_id(block, at)] = (name if isinstance(name, str) else "server", index)
-        elif is_server_result(block) and waiting.pop(block["tool_use_id"], None) is None:
-            owner = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
-            says = (
-                f"unexpected `tool_use_id` found in `{kind}` blocks: {block['tool_use_id']}. "
-                f"Each `{kind}` block must have a corresponding `{owner}` block before it."
-            )
-            problem = f"is a {kind} with no call {shown(block['tool_use_id'])} before it"
-            legal = f"results behind their {owner}, in the same message"
-            raise at.fault("orphan-server-result", problem, legal, says)
-    return waiting
 
 
 _MCP = "mcp"
@@ -288,49 +320,18 @@ def caller_of(block: Message) -> str | None:
     return str(caller.get("tool_id"))
 
 
-def _unanswered_server(progress: Progress) -> InvalidMessagesError:
-    """Return the error for a server tool call that has no result when the user speaks."""
-    call_id, (name, index) = next(iter(progress.servers.items()))
-    result = "mcp_tool_result" if name == _MCP else f"{name}_tool_result"
-    says = (
-        f"`{name}` tool use with id `{call_id}` was found without a corresponding `{result}` block"
-    )
-    problem = f"calls the server tool {shown(name)} and holds no result for {shown(call_id)}"
-    return WHOLE.into("messages", index).fault(
-        "unanswered-server-call", problem, "its result in the same message, or neither", says
-    )
-
-
-def _after_system(progress: Progress, entry: Entry, index: int) -> Progress:
-    if not entry.blocks:
-        return progress
-    _refuse_waiting(progress.waiting)
-    if progress.first is None:
-        return evolve(progress, led_by_system=True)
-    wrong = progress.role == "assistant" and not (progress.tail[1] or "").endswith("_tool_result")
-    return evolve(
-        progress, system=index, misplaced=progress.misplaced or ((index, False) if wrong else None)
-    )
-
-
-_AFTER = {"system": _after_system, "assistant": _after_assistant, "user": _after_user}
-
-
-def judge_places(progress: Progress) -> None:
-    """Raise `InvalidMessagesError` (rule system-place) for a misplaced system message.
+def _misplaced(index: int, wrong: tuple[str, str, str]) -> InvalidMessagesError:
+    """Return the error for a misplaced system message (rule system-place).
 
     Unless it leads the list, a system message must follow a user message or a server tool's result,
     and precede an assistant message or end the list.
     """
-    if progress.misplaced is None:
-        return
-    index, before_user = progress.misplaced
-    what, problem, legal = _BEFORE_USER if before_user else _BEHIND_ASSISTANT
+    what, problem, legal = wrong
     says = (
         f"role 'system' must {what}; the directive-only form (content: [] with output_config) is "
         "accepted at any position"
     )
-    raise WHOLE.into("messages", index).fault("system-place", problem, legal, says)
+    return WHOLE.into("messages", index).fault("system-place", problem, legal, says)
 
 
 _BEFORE_USER = (
@@ -345,31 +346,16 @@ _BEHIND_ASSISTANT = (
 )
 
 
-def _refuse_thinking_last(progress: Progress) -> None:
-    index, kind, _ = progress.tail
+def _thinking_last(tail: tuple[int, str | None, bool]) -> Iterator[InvalidMessagesError]:
+    index, kind, _ = tail
     if kind in THINKING:
         says = f"The final block in an assistant message cannot be `{kind}`."
         legal = "text or calls behind the thinking, or neither"
-        raise WHOLE.into("messages", index).fault("thinking-last", f"ends in {kind}", legal, says)
+        yield WHOLE.into("messages", index).fault("thinking-last", f"ends in {kind}", legal, says)
 
 
-def _refuse_waiting(waiting: Mapping[str, int]) -> None:
+def _unanswered(waiting: Mapping[str, int]) -> Iterator[InvalidMessagesError]:
     if waiting:
         at = WHOLE.into("messages", next(iter(waiting.values())))
         problem, says = f"has {without_results([*waiting])}", unanswered_wording(", ".join(waiting))
-        raise at.fault("unanswered-call", problem, ONE_RESULT, says)
-
-
-def _counted(progress: Progress, entry: Entry, index: int) -> Progress:
-    """Add up the cache breakpoints and media, whose number in a request is limited."""
-    at = WHOLE.into("messages", index, "content")
-    found = tuple(marks(entry.blocks, at))
-    load, widest = progress.load, progress.widest
-    for block, spot in each_block(entry.blocks, at):
-        if (added := load_of(Provider.ANTHROPIC, block)) is not None:
-            load = load + added
-            if added["wide"] and widest is None:
-                widest = spot.into("!image", "source", "!base64", "data")
-    if not found and load is progress.load:
-        return progress
-    return evolve(progress, marks=progress.marks + found, load=load, widest=widest)
+        yield at.fault("unanswered-call", problem, ONE_RESULT, says)

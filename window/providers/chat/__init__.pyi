@@ -1,10 +1,9 @@
 from .messages import Writer, define_tools, parse
-from .rules import ChatJudge, check_messages
+from .rules import Judge
 
 __all__ = [
-    "ChatJudge",
+    "Judge",
     "Writer",
-    "check_messages",
     "define_tools",
     "parse",
 ]

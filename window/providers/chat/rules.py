@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from attrs import define, evolve, field
 
 from ...errors import InvalidMessagesError
-from ..blocks import copied_messages
-from ..openai_places import MAX_TEXT, ListJudge, ObjectCheck, OpenAIPlace
+from ..judge import ListJudge, text_ids
+from ..openai_places import MAX_TEXT, ObjectCheck, OpenAIPlace
 from ..tool_pairs import BEHIND_CALL, ONE_RESULT
 from ..wire import Message, Provider
 
@@ -33,28 +33,15 @@ BODIES = {"function": "arguments", "custom": "input"}
 """The field of each kind of call that holds its arguments."""
 
 
-def check_messages(
-    messages: object, *, allow_open_tail: bool = False, foreign: bool = False
-) -> None:
-    """Raise `InvalidMessagesError` for a list OpenAI would reject; see `ChatJudge` for options.
-
-    >>> check_messages([{"role": "assistant", "content": None}])  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    polycontext.errors.InvalidMessagesError: messages[0] breaks the openai rule \
-missing-content: Invalid value for 'content': ...
-    """
-    copies = copied_messages(Provider.OPENAI, messages)
-    ChatJudge(foreign=foreign)(copies, allow_open_tail=allow_open_tail)
-
-
 @define
-class ChatJudge(ListJudge):
-    """Checks a message list incrementally, each message once, in linear time.
+class Judge(ListJudge):
+    """Checks a list of chat messages, each once, in linear time.
 
     With `foreign`, unknown parts, empty content, long ids and any names are accepted. `waiting` are
     the calls of the message `caller` without a result, and `answered` those with one.
     """
 
+    foreign: bool = False
     waiting: dict[str, None] = field(factory=dict)
     answered: set[str] = field(factory=set)
     caller: int = 0
@@ -81,6 +68,14 @@ class ChatJudge(ListJudge):
             yield _MESSAGES.too_long(range(self.count), MAX_MESSAGES)
         if self.waiting and not allow_open_tail:
             yield self._unanswered(self.caller)
+
+    def pardon(self, entry: Mapping[str, Any]) -> None:
+        """Continue after a message that broke a rule."""
+        if entry.get("role") == "tool":
+            self.waiting.pop(str(entry.get("tool_call_id")), None)
+            self.answered.add(str(entry.get("tool_call_id")))
+        else:
+            self.open(text_ids(entry.get("tool_calls")))
 
     def copy(self) -> Self:
         """Return an independent judge that continues from here."""

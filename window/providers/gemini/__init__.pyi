@@ -1,13 +1,13 @@
 from .answers import assemble
 from .contents import parse
-from .rules import UNSIGNED, check_messages
+from .rules import UNSIGNED, Judge
 from .writer import Writer, define_tools
 
 __all__ = [
     "UNSIGNED",
+    "Judge",
     "Writer",
     "assemble",
-    "check_messages",
     "define_tools",
     "parse",
 ]

@@ -1,12 +1,13 @@
 """Gemini's rules for contents (docs/providers.md), from its reference and recorded errors."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import define
 
 from ...errors import InvalidMessagesError
 from ..blocks import copied_messages
+from ..judge import ListJudge
 from ..places import Place
 from ..wire import Message, Provider
 
@@ -116,30 +117,47 @@ def _spelled(fields: Mapping[str, Any]) -> Message:
     return {_CAMEL.get(name, name): value for name, value in fields.items() if value is not None}
 
 
-@frozen
-class _Before:
-    """What a list holds before its next content: who spoke last, and how many results are owed."""
+@define
+class Judge(ListJudge):
+    """Checks contents, each once; `role` spoke last, and so many results are `owed`."""
 
-    last: str = ""
+    role: str = ""
     owed: int = 0
 
+    def add(self, entry: Any) -> None:
+        """Check the next content, a copy of the caller's."""
+        place = _WHOLE.into("messages", self.count)
+        self.count += 1
+        content = _content(entry, place)
+        role, parts, last, owed = ROLES[content["role"]], content["parts"], self.role, self.owed
+        if not parts:
+            raise place.into("parts").missing("empty-message", "at least one part")
+        if role == "system" and last not in ("", "system"):
+            raise place.into("role").unsupported("unknown-role", "system", ("user", "model"))
+        calls = sum(CALL in part for part in parts) if role == "model" else 0
+        results = sum(RESULT in part for part in parts) if role == "user" else 0
+        if results > owed or (owed and not results and (not calls or last == "user")):
+            raise _uneven(place, owed)
+        # The calls of several contents of the model are answered together.
+        may_call = last == "user" or (last == "model" and owed)
+        if calls and not may_call:
+            legal = "a call behind what the user said, or behind results"
+            raise place.refuse("misplaced-call", "a call behind nothing", legal, _NOT_BEHIND)
+        self.role, self.owed = role, owed - results + calls
 
-def _after(before: _Before, content: Message, place: Place) -> _Before:
-    role, parts, last, owed = ROLES[content["role"]], content["parts"], before.last, before.owed
-    if not parts:
-        raise place.into("parts").missing("empty-message", "at least one part")
-    if role == "system" and last not in ("", "system"):
-        raise place.into("role").unsupported("unknown-role", "system", ("user", "model"))
-    calls = sum(CALL in part for part in parts) if role == "model" else 0
-    results = sum(RESULT in part for part in parts) if role == "user" else 0
-    if results > owed or (owed and not results and (not calls or last == "user")):
-        raise _uneven(place, owed)
-    # The calls of several contents of the model are answered together.
-    may_call = last == "user" or (last == "model" and owed)
-    if calls and not may_call:
-        legal = "a call behind what the user said, or behind results"
-        raise place.refuse("misplaced-call", "a call behind nothing", legal, _NOT_BEHIND)
-    return _Before(role, owed - results + calls)
+    def pardon(self, entry: Mapping[str, Any]) -> None:
+        """Continue after a content that broke a rule, with nothing owed."""
+        self.role, self.owed = str(entry.get("role")), 0
+
+    def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
+        """Yield the errors of a list without contents, or of calls without results."""
+        if self.role in ("", "system"):
+            yield _WHOLE.refuse("empty-list", "there is no content", "at least one content")
+        if self.owed and not allow_open_tail:
+            yield _uneven(_WHOLE.into("messages", self.count - 1), self.owed)
+
+
+_WHOLE = Place(Provider.GEMINI)
 
 
 def _uneven(place: Place, owed: int) -> InvalidMessagesError:
@@ -150,24 +168,3 @@ def _uneven(place: Place, owed: int) -> InvalidMessagesError:
     return place.refuse(
         rule, problem, "one result for each call, all in the content behind the calls", _NOT_COUNTED
     )
-
-
-def check_messages(contents: object, *, allow_open_tail: bool = False) -> None:
-    """Raise `InvalidMessagesError` for a list of contents that Gemini would reject.
-
-    With `allow_open_tail`, the last calls may lack results.
-
-    >>> check_messages([{"role": "user", "parts": []}])  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    polycontext.errors.InvalidMessagesError: messages[0] breaks the gemini rule \
-empty-message: ...
-    """
-    before, whole = _Before(), Place(Provider.GEMINI)
-    copies = copied_messages(Provider.GEMINI, contents)
-    for index, content in enumerate(copies):
-        place = whole.into("messages", index)
-        before = _after(before, _content(content, place), place)
-    if before.last in ("", "system"):
-        raise whole.refuse("empty-list", "there is no content", "at least one content")
-    if before.owed and not allow_open_tail:
-        raise _uneven(whole.into("messages", len(copies) - 1), before.owed)

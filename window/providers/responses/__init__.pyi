@@ -1,17 +1,15 @@
 from .item_rules import ID_STARTS, check_item, type_of
 from .messages import parse
-from .rules import ANSWERS, CALLS, TRIGGER, InputJudge, check_messages
+from .rules import ANSWERS, TRIGGER, Judge
 from .writer import Writer, define_tools
 
 __all__ = [
     "ANSWERS",
-    "CALLS",
     "ID_STARTS",
     "TRIGGER",
-    "InputJudge",
+    "Judge",
     "Writer",
     "check_item",
-    "check_messages",
     "define_tools",
     "parse",
     "type_of",

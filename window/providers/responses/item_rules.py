@@ -6,6 +6,7 @@ errors. An item of an unknown type is accepted. docs/providers.md lists the rule
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from ..chat.rules import check_image
 from ..openai_places import ObjectCheck, OpenAIPlace
@@ -37,7 +38,7 @@ ID_STARTS: Mapping[str, str] = {
 """The prefixes of the ids that the platform issues."""
 
 
-def type_of(item: Message) -> str:
+def type_of(item: Mapping[str, Any]) -> str:
     """Return the type of `item`.
 
     Without a type, an item with a role or content is a message, and any other one a reference.

@@ -2,18 +2,17 @@
 
 An output may come anywhere after its call, since call ids pair them. Sources: the vendor's
 reference, recorded requests and errors. The shapes of single items are in `item_rules`.
-docs/providers.md lists the rules. An `InputJudge` checks a list incrementally, so that a growing
-list is only checked from where the last check stopped.
+docs/providers.md lists the rules.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 from attrs import define, evolve, field, frozen
 
 from ...errors import InvalidMessagesError
-from ..blocks import copied_messages
-from ..openai_places import ListJudge, OpenAIPlace
+from ..judge import ListJudge
+from ..openai_places import OpenAIPlace
 from ..wire import Message, Provider
 from .item_rules import check_item, type_of
 
@@ -54,32 +53,6 @@ _OWN_ID = "rs_"
 _INPUT = OpenAIPlace(Provider.RESPONSES, ("input",))
 
 
-def check_messages(
-    items: object, *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False
-) -> None:
-    """Raise an error for an input (a list of items, or a text) that OpenAI would reject.
-
-    With `allow_open_tail`, calls at the end may lack their outputs. With `continued`, the input
-    continues a conversation that the provider stores (`previous_response_id`, `conversation`), so
-    outputs may answer calls that are not in the list. With `foreign`, content that only compatible
-    servers accept is allowed: other ids, reasoning in plain text.
-
-    Raises:
-        InvalidMessagesError: An item breaks a rule of docs/providers.md; the error names its index
-            and the rule, with the vendor's wording as the problem.
-
-    >>> output = {"type": "function_call_output", "call_id": "a", "output": "21 degrees"}
-    >>> check_messages([output])  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    polycontext.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule \
-orphan-result: No tool call found for ...
-    """
-    if isinstance(items, str):
-        return
-    judge = InputJudge(continued=continued, foreign=foreign)
-    judge(copied_messages(Provider.RESPONSES, items), allow_open_tail=allow_open_tail)
-
-
 @frozen
 class _Call:
     index: int
@@ -88,28 +61,24 @@ class _Call:
 
 
 @define
-class InputJudge(ListJudge):
-    """Checks an input incrementally, each item once, in linear time.
+class Judge(ListJudge):
+    """Checks the items of an input, each once, in linear time.
 
     With `foreign`, ids and reasoning of other servers are accepted. With `continued`, the list
-    continues a conversation that the provider stores. `calls` have no output yet, `answered` have
+    continues a conversation that the provider stores (`previous_response_id`, `conversation`), so
+    outputs may answer calls that are not in the list. `calls` have no output yet, `answered` have
     one. `reasoning` is the index and id of a last item that is reasoning, `trigger` the index of
     one that compacts.
     """
 
+    takes_text: ClassVar[bool] = True
+    foreign: bool = False
     continued: bool = False
     calls: dict[str, _Call] = field(factory=dict)
     answered: set[str] = field(factory=set)
     _ids: set[str] = field(factory=set)
     reasoning: tuple[int, str] | None = None
     trigger: int | None = None
-
-    def __call__(self, entries: Sequence[Any], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` for the first fault among the items not checked before."""
-        # A compaction trigger is removed once something follows it.
-        ends_on_trigger = bool(entries) and entries[-1].get("type") == TRIGGER
-        settled = entries[:-1] if ends_on_trigger else entries
-        super().__call__(settled, allow_open_tail=allow_open_tail)
 
     def add(self, entry: object) -> None:
         """Check the next item."""
@@ -152,6 +121,16 @@ class InputJudge(ListJudge):
                 message = f"No tool output found for {call.kind.replace('_', ' ')} {call_id}."
                 yield _fault("unanswered-call", message, _ONE_OUTPUT, call.index)
 
+    def pardon(self, entry: Mapping[str, Any]) -> None:
+        """Continue after an item that broke a rule."""
+        self.reasoning = self.trigger = None
+        call_id = entry.get("call_id")
+        if isinstance(call_id, str) and type_of(entry) in ANSWERS:
+            self.calls.pop(call_id, None)
+            self.answered.add(call_id)
+        elif isinstance(call_id, str) and type_of(entry) in CALLS:
+            self.open(call_id, entry)
+
     def copy(self) -> Self:
         """Return an independent judge that continues from here."""
         return evolve(self, calls=dict(self.calls), answered=set(self.answered), ids=set(self._ids))
@@ -170,7 +149,7 @@ class InputJudge(ListJudge):
                 raise _fault("duplicate-call-id", message, "one open call an id", index)
             self.open(call_id, item)
 
-    def open(self, call_id: str, item: Message) -> None:
+    def open(self, call_id: str, item: Mapping[str, Any]) -> None:
         """Let the last item, `item`, call by `call_id`."""
         kind, environment = type_of(item), item.get("environment")
         # A call on the platform, or an asynchronous one, need not be answered at once.
