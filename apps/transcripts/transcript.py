@@ -59,7 +59,7 @@ class Transcript:
         lines: the number of the line on which each message begins.
         left_out: how many rows hold nothing of the conversation, by their kind.
         compactions: how many times the host compacted the conversation.
-        view: the texts that the model saw at the end; if nothing was compacted, those of all.
+        view: the texts that the model saw at the end, if something was compacted.
     """
 
     host: str
@@ -140,8 +140,9 @@ class Gatherer:
         self.see(kept)
 
     def see(self, value: object) -> None:
-        """Note that the model sees the texts in a JSON value."""
-        self._view += texts_in(value)
+        """Note that the model sees the texts in a JSON value, if something was compacted before."""
+        if self.compactions:
+            self._view += texts_in(value)
 
     def has_answer(self, key: str) -> bool:
         """Return whether the answer `key` has blocks already."""
