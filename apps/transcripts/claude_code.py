@@ -72,7 +72,7 @@ def _preserved(own: Sequence[Mapping[str, Any]], boundary: Mapping[str, Any]) ->
 
 
 def _segment(boundary: Mapping[str, Any]) -> tuple[str, str] | None:
-    match boundary.get("compactMetadata"):
+    match unpacked(boundary.get("compactMetadata")):
         case {"preservedSegment": {"headUuid": str(head), "tailUuid": str(tail)}}:
             return head, tail
         case _:
