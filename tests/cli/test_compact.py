@@ -76,7 +76,7 @@ def test_the_plan_of_a_transcript_has_no_indices(polycontext: Command, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("last", "code"), [("c1", 3), ("Use cents.", 3), ("not \"written\" yet", 2), ("\ud800", 2)]
+    ("last", "code"), [("c1", 3), ("Use cents.", 3), ('not "written" yet', 2), ("\ud800", 2)]
 )
 def test_a_transcript_is_written_to_its_end(
     last: str, code: int, polycontext: Command, tmp_path: Path
