@@ -105,6 +105,7 @@ def kind_of(term: str) -> Kind:
     return Kind.NAME if term[0].isupper() else Kind.WORD
 
 
+@lru_cache(100_000)
 def is_strong(term: str) -> bool:
     """Return whether `term` is an identifier, which cannot be reconstructed once it is gone."""
     return kind_of(term) in STRONG

@@ -102,10 +102,20 @@ def _whole(request: CompactRequest) -> CompactRequest:
         return request
     if request.transcript == STANDARD_INPUT:
         raise InvalidDataError("$.transcript", "is the input of requests", "the path of a file")
+    if request.last is not None and not _is_written(request.last, request.transcript):
+        what, legal = "is not in the transcript", "a file that is written to its end"
+        raise InvalidDataError("$.last", what, legal)
     told = [*islice(read_conversations([request.transcript], notify=tell), 2)]
     if len(told) > 1:
         raise InvalidDataError("$.transcript", "holds several conversations", "a file with one")
     return attrs.evolve(request, transcript=None, messages=tuple(messages_of(told[0])))
+
+
+def _is_written(last: str, file: str) -> bool:
+    """Return whether the JSON in a file has a string with this text."""
+    sign = json.dumps(last, ensure_ascii=False)[1:-1].encode(errors="backslashreplace")
+    with opened(file) as (_, lines):
+        return any(sign in line for line in lines)
 
 
 def messages_of(conversation: Conversation) -> list[Message]:

@@ -65,6 +65,8 @@ class CompactRequest:
         max_tokens: the tokens that the conversation may take in the host's window.
         messages: the conversation.
         transcript: the path of the host's session file, in place of messages.
+        last: what the newest row of the transcript has, such as the id of its call. A file that
+            lacks it is not written to its end, and is refused.
         low_mark: the share of `max_tokens` that is full afterwards.
         shape: whether the host takes a list of messages or one text.
         query: what the user wants kept, such as the words behind a command to compact.
@@ -75,6 +77,7 @@ class CompactRequest:
     max_tokens: int
     messages: tuple[Message, ...] = ()
     transcript: str | None = None
+    last: str | None = None
     low_mark: float = LOW_MARK
     shape: Literal["list", "text"] = "list"
     query: str | None = None

@@ -44,7 +44,7 @@ def read_claude_code(rows: Iterable[Row]) -> Transcript:
     for line, short in held:
         row = {**short, "message": unpacked(short.get("message"))}
         if not is_preserving:
-            short.pop("message", None)
+            short.clear()
         if (why := _why_not(row, left)) is not None and not _stands_alone(row, gathered):
             gathered.left_out[why] += 1
             if row.get("subtype") == "compact_boundary" and row.get("uuid") not in left:
@@ -72,7 +72,7 @@ def _preserved(own: Sequence[Mapping[str, Any]], boundary: Mapping[str, Any]) ->
 
 
 def _segment(boundary: Mapping[str, Any]) -> tuple[str, str] | None:
-    match boundary.get("compactMetadata"):
+    match unpacked(boundary.get("compactMetadata")):
         case {"preservedSegment": {"headUuid": str(head), "tailUuid": str(tail)}}:
             return head, tail
         case _:

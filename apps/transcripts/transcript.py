@@ -41,7 +41,7 @@ class Messages(Sequence[Block]):
 
 
 _LONG = 1_000
-"""The bytes from which a message or result is held compressed."""
+"""The bytes from which a message or block is held compressed; others are JSON text."""
 
 _KIND = 20
 """The longest name of a kind of rows, which is held once."""
@@ -59,7 +59,7 @@ class Transcript:
         lines: the number of the line on which each message begins.
         left_out: how many rows hold nothing of the conversation, by their kind.
         compactions: how many times the host compacted the conversation.
-        view: the texts that the model saw at the end; if nothing was compacted, those of all.
+        view: the texts that the model saw at the end, if something was compacted.
     """
 
     host: str
@@ -74,7 +74,7 @@ class Transcript:
 class _Entry:
     line: int
     role: str
-    blocks: list[Block]
+    blocks: list[Any]
     answers: list[Any] = field(factory=list)
 
 
@@ -103,10 +103,10 @@ class Gatherer:
             # Calls that were made at once stand together, before the first of their results.
             entry = None if last.answers else last
         if entry is not None:
-            told = [block for block in told if block not in entry.blocks]
-            entry.blocks += told
+            told = [block for block in told if packed(block) not in entry.blocks]
+            entry.blocks += map(packed, told)
         elif told:
-            entry = _Entry(line, role, told)
+            entry = _Entry(line, role, [*map(packed, told)])
             self._entries.append(entry)
             if key:
                 self._answers[key] = entry
@@ -140,8 +140,9 @@ class Gatherer:
         self.see(kept)
 
     def see(self, value: object) -> None:
-        """Note that the model sees the texts in a JSON value."""
-        self._view += texts_in(value)
+        """Note that the model sees the texts in a JSON value, if something was compacted before."""
+        if self.compactions:
+            self._view += texts_in(value)
 
     def has_answer(self, key: str) -> bool:
         """Return whether the answer `key` has blocks already."""
@@ -156,7 +157,7 @@ class Gatherer:
         """Take the assistant's last text back if it is the summary that a host asked for."""
         last = self._entries[-1] if self._entries else None
         if last is not None and last.role == "assistant" and not last.answers:
-            text = str(last.blocks[-1].get("text") or "").strip()
+            text = str(unpacked(last.blocks[-1]).get("text") or "").strip()
             if text and text in summary:
                 self.left_out["a summary of the host"] += 1
                 last.blocks.pop()
@@ -197,7 +198,7 @@ def only(rows: Iterable[Row], names: Iterable[str]) -> list[tuple[int, dict[str,
 
 
 def packed(value: Any) -> Any:
-    """Return a JSON value that is long as compressed bytes, and another one as it is."""
+    """Return an object as bytes, which take less memory, and another JSON value as it is."""
     if isinstance(value, str):
         return sys.intern(value) if len(value) <= _KIND else value
     if not isinstance(value, dict):
@@ -206,12 +207,15 @@ def packed(value: Any) -> Any:
         data = orjson.dumps(value)
     except TypeError:  # a number or a letter that only Python takes
         return value
-    return zlib.compress(data, 1) if len(data) >= _LONG else value
+    # orjson's bytes keep the room in which they were written; a copy does not.
+    return zlib.compress(data, 1) if len(data) >= _LONG else bytes(memoryview(data))
 
 
 def unpacked(value: Any) -> Any:
     """Return a value that `packed` took."""
-    return orjson.loads(zlib.decompress(value)) if isinstance(value, bytes) else value
+    if not isinstance(value, bytes):
+        return value
+    return orjson.loads(value if value.startswith(b"{") else zlib.decompress(value))
 
 
 def texts_in(value: object) -> Iterator[str]:

@@ -213,11 +213,16 @@ def ending_of(
     (1, <Effect.ENDS: 'ends'>)
     >>> ending_of(["No emojis."], "Did I forbid emojis?")
     """
-    scored = [own_endings().score(rule, sentence, states=states) for rule in rules]
+    scored = [_scored(rule, sentence, states=states) for rule in rules]
     best = max(range(len(scored)), key=lambda n: scored[n][0], default=None)
     if best is None or scored[best][1] is Effect.KEEPS:
         return None
     return best, scored[best][1]
+
+
+@lru_cache(4_096)
+def _scored(rule: str, sentence: str, *, states: bool) -> tuple[int, Effect]:
+    return own_endings().score(rule, sentence, states=states)
 
 
 @cache

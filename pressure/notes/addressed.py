@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from polycontext.linearity.classification import sentence_ends
@@ -59,6 +59,7 @@ def _replaced(text: str, notice: str, *, is_file: bool) -> str:
     return "".join([*kept, text[after:]]) if after else text
 
 
+@lru_cache(1_024)
 def _names_assistant(sentence: str) -> bool:
     """Return whether a sentence commands the assistant by name or speaks of its instructions."""
     words = {word.strip(_AROUND) for word in sentence.lower().split()}

@@ -370,10 +370,7 @@ class CallTeller:
             definitions = (one_line(line)[:110] for line in body if _DEFINES.match(line[:300]))
             defined = [*dict.fromkeys(definitions)]
             whole, none = thin("\n".join(body), 8_000), left_out(len(body), "line")
-            texts = [
-                whole,
-                *(picked(body, self._worth_of_line, size) for size in (1_200, 400, 120)),
-            ]
+            texts = [whole, *picked(body, self._worth_of_line, 1_200, 400, 120)]
             if defined:
                 rest = len(defined) - MOST_DEFINED
                 more = [left_out(rest, "definition")] if rest > 0 else []

@@ -133,23 +133,25 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
     return sorted(places, key=lambda place: (rank(place), place))
 
 
-def picked(lines: Sequence[str], worth: Worth, chars: int) -> str:
-    r"""Return lines of at most about `chars` in all, each for terms that no line before has.
+def picked(lines: Sequence[str], worth: Worth, *sizes: int) -> Iterator[str]:
+    r"""Yield lines of at most about each size in all, each for terms that no line before has.
 
     >>> code = ["import os", "def rate_of(day):", "    x = 1", "    return RATES[day]"]
-    >>> print(picked(code, lambda term: float(term == "rate_of"), 20))
+    >>> print(*picked(code, lambda term: float(term == "rate_of"), 20))
     [… 1 line]
     def rate_of(day):
     [… 2 lines]
     """
     told = [strong_terms(line) for line in lines]
     gains = [sum(map(worth, terms)) for terms in told]
-    kept, known, size = list[int](), set[str](), 0
-    for place in sorted(range(len(lines)), key=lambda place: (-gains[place], place)):
-        cost = len(lines[place])
-        is_new = gains[place] and not told[place] <= known
-        if is_new and cost <= LONG_LINE and size + cost <= chars:
-            kept.append(place)
-            known |= told[place]
-            size += cost
-    return printed([Piece(*each) for each in enumerate(lines)], kept)
+    order = sorted(range(len(lines)), key=lambda place: (-gains[place], place))
+    for chars in sizes:
+        kept, known, size = list[int](), set[str](), 0
+        for place in order:
+            cost = len(lines[place])
+            is_new = gains[place] and not told[place] <= known
+            if is_new and cost <= LONG_LINE and size + cost <= chars:
+                kept.append(place)
+                known |= told[place]
+                size += cost
+        yield printed([Piece(*each) for each in enumerate(lines)], kept)

@@ -75,6 +75,20 @@ def test_the_plan_of_a_transcript_has_no_indices(polycontext: Command, tmp_path:
     assert {call["id"] for call in calls} == {result["id"] for result in results}
 
 
+@pytest.mark.parametrize(
+    ("last", "code"), [("c1", 3), ("Use cents.", 3), ('not "written" yet', 2), ("\ud800", 2)]
+)
+def test_a_transcript_is_written_to_its_end(
+    last: str, code: int, polycontext: Command, tmp_path: Path
+) -> None:
+    """A file that lacks what the host has at hand is refused."""
+    file = saved(tmp_path, "s.jsonl", as_lines(claude_code(STEPS)))
+    request = {"version": 1, "max_tokens": 900, "transcript": str(file), "last": last}
+    done = polycontext("compact", stdin=json.dumps(request))
+    assert done.code == code
+    assert ("last" in done.err) == (code == 2)
+
+
 @pytest.mark.parametrize("text", ["-", "several"])
 def test_a_transcript_is_one_file_with_one_conversation(
     text: str, polycontext: Command, tmp_path: Path

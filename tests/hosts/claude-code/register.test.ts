@@ -21,7 +21,7 @@ const ANSWER = { version: 1, plan: PLAN, tokens_before: 9, tokens_after: 5, kept
 const ABSENT = -1
 
 /** The world beneath: one answer of the program, the host's own compaction, the lines shown. */
-const world = (on: On, stdout: string, exitCode = 0, file = '{"tool_use_id":"t1"}') => {
+const world = (on: On, stdout: string, exitCode = 0) => {
   const seen = { lines: [] as string[], asked: [] as string[], own: 0, clock: mock.clock(on) }
   on('process.run', ($, e) => {
     if (exitCode === ABSENT) throw new Error('spawn polycontext ENOENT')
@@ -29,7 +29,6 @@ const world = (on: On, stdout: string, exitCode = 0, file = '{"tool_use_id":"t1"
     return { value: { exitCode, stdout, stderr: 'why', isStdoutTruncated: false, isStderrTruncated: false } }
   })
   on('session.info', () => ({ value: { transcriptPath: '/s.jsonl' } }) as never)
-  on('fs.read', () => ({ value: file }) as never)
   on('session.usage', () => ({ value: { startedAt: 0, context: { window: 200_000 }, rateLimits: {} } }) as never)
   on('session.surface', () => ({ value: 'terminal' as const }))
   on('ui.log', ($, e) => { seen.lines.push(e.text); return { value: undefined } })
@@ -46,7 +45,8 @@ describe('register', () => {
     expect(told.messages?.[3]?.toolResults).toEqual([{ tool_use_id: 't1', text: 'pike', isError: false }])
     expect(seen.own).toBe(0)
     const asked = JSON.parse(seen.asked[0] ?? '') as Record<string, unknown>
-    expect([asked['transcript'], asked['query'], asked['max_tokens']]).toEqual(['/s.jsonl', 'fish', 40_000])
+    expect([asked['transcript'], asked['last']]).toEqual(['/s.jsonl', 't1'])
+    expect([asked['query'], asked['max_tokens']]).toEqual(['fish', 40_000])
     expect(asked['messages']).toBe(undefined)
     await seen.clock.advance(500)
     expect(seen.lines).toEqual(['polycontext: 9 -> 5 tokens; 3 kept, 1 summarised, 0 dropped'])
@@ -56,15 +56,15 @@ describe('register', () => {
     await $.session.compact({ trigger: 'manual', messages: ROWS } as never)
     expect(seen.own).toBe(0)
   })
-  for (const [name, stdout, code, file] of [
+  for (const [name, stdout, code] of [
     ['a failure', '', 4],
     ['an absent program', '', ABSENT],
     ['no JSON', 'oops', 0],
     ['another version', JSON.stringify({ ...ANSWER, version: 2 }), 0],
-    ['a file that lacks the last message', JSON.stringify(ANSWER), 0, '{}'],
+    ['a file that lacks the last message', '', 2],
   ] as const) {
     test(`${name} leaves the compaction to Claude Code`, async ($, on) => {
-      const seen = world(on, stdout, code, file)
+      const seen = world(on, stdout, code)
       const told = await $.session.compact({ trigger: 'auto', messages: ROWS } as never)
       expect(told.messages?.[0]?.text).toBe('OWN')
       expect(seen.own).toBe(1)

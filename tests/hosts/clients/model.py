@@ -93,7 +93,9 @@ class Script:
         """Return the tool to call; none if the answer is a text, and None for a summary."""
         tools = [str(name_of(tool)) for tool in request.get("tools") or () if "cache" not in tool]
         shell = next((name for name in tools if name.lower() == "bash"), None)
-        last = text_of(request["messages"][-1])
+        # Behind a prompt, Claude Code may tell of its surroundings.
+        said = (each for each in reversed(request["messages"]) if each["role"] != "system")
+        last = text_of(next(said))
         is_asked = re.search(r"\bRun step \d+:", last) is not None
         if shell is None or "summar" in last.lower()[:600]:
             self.own += "summar" in json.dumps(request).lower()

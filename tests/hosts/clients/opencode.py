@@ -1,9 +1,8 @@
 """OpenCode as a server, with our plugin installed as its users do."""
 
 import json
-import os
+import re
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ class OpenCode(Host):
 
     name = "opencode"
     packages = ("opencode-ai@1.18.33",)
-    _process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
+    _process: "subprocess.Popen[str] | None" = field(default=None, init=False)
     _session: str = field(default="", init=False)
     _url: str = field(default="", init=False)
 
@@ -45,6 +44,11 @@ class OpenCode(Host):
             "provider": {"stand-in": vendor},
         }
         (self.work / "opencode.json").write_text(json.dumps(told))
+        # Its types of plugins, which it fetches from npm before it loads any, count as installed.
+        settings = self.home / ".config/opencode"
+        (settings / "node_modules").mkdir(parents=True)
+        lock = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+        (settings / "package-lock.json").write_text(json.dumps(lock))
 
     @property
     def _program(self) -> list[str | Path]:
@@ -56,9 +60,8 @@ class OpenCode(Host):
         off = ("AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD")
         told = {f"OPENCODE_DISABLE_{each}": "1" for each in off}
         told["OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER"] = "1"
-        # It asks npm for the types of plugins, with the user's settings.
-        told = {**os.environ, **self.environment, **told}
-        return {**told, "OPENCODE_CONFIG": str(self.work / "opencode.json")}
+        config = {"OPENCODE_CONFIG": str(self.work / "opencode.json")}
+        return {**self.environment, **told, **config}
 
     def version(self) -> str:
         """Return the version of the client."""
@@ -73,18 +76,16 @@ class OpenCode(Host):
             cwd=self.work,
             env=self._environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            text=True,
         )
-        while True:
-            try:
-                self._post("/session") if not self._session else httpx.get(f"{self._url}/session")
-            except httpx.ConnectError:
-                if self._process.poll() is not None:
-                    raise RuntimeError("OpenCode ended") from None
-                time.sleep(0.2)
-            else:
-                return
+        assert self._process.stdout is not None
+        # A request that arrives before this line is never answered.
+        if not any("listening" in line for line in self._process.stdout):
+            raise RuntimeError("OpenCode ended")
+        if not self._session:
+            self._post("/session", title="The build")  # or a model is asked for one
 
     def stop(self) -> None:
         """End the server, and read what the plugin told the log."""
@@ -93,9 +94,8 @@ class OpenCode(Host):
             self._process.wait()
             self._process = None
         for log in (self.home / ".local/share/opencode/log").glob("*.log"):
-            for line in log.read_text().splitlines():
-                if "service=polycontext" in line:
-                    self.note(line[line.index("polycontext", line.index("message=")) :])
+            for line in re.findall(r'message="(polycontext.*)"', log.read_text()):
+                self.note(line)
             log.unlink()
 
     def prompt(self, text: str) -> None:

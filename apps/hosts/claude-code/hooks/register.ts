@@ -42,17 +42,15 @@ const built = ({ role, text = '', calls = [], results }: Message): SessionMessag
   }),
 })
 
-/** Throws unless the last of the messages at hand is in the file: it may not be written yet. */
-const checkLast = (rows: Rows, file: string) => {
+/** Returns what the last of the messages at hand has, which may not be in the file yet. */
+const signOf = (rows: Rows): string | undefined => {
   const last = rows.findLast(row => !row.text.startsWith('<')) // rows of Claude Code's own
   const [call] = [...(last?.toolUses ?? []), ...(last?.toolResults ?? [])]
-  const sign = call?.tool_use_id ?? last?.text.split('\n')[0] ?? ''
-  if (!file.includes(JSON.stringify(sign).slice(1, -1))) throw new Error('the file lacks the last message')
+  return call?.tool_use_id ?? last?.text.split('\n')[0]
 }
 
 const compacted = async ($: EngineInterface, options: PluginOptions, e: SessionCompactInput) => {
   const { transcriptPath } = await $.session.info()
-  checkLast(e.messages, await $.fs.read(transcriptPath))
   const { context } = await $.session.usage()
   const tokens = Math.floor(Math.min(Number(options['maxTokens'] ?? 40_000), context.window / 2))
   const request = {
@@ -62,6 +60,7 @@ const compacted = async ($: EngineInterface, options: PluginOptions, e: SessionC
     shape: 'list',
     query: e.instructions,
     transcript: transcriptPath,
+    last: signOf(e.messages),
     max_tokens: tokens,
     // Who asks for a compaction of a short session wants it shorter, too.
     low_mark: Math.max(0.01, Math.min(0.5, tokensOf(e.messages) / 2 / tokens)),
