@@ -36,7 +36,7 @@ class Reach:
     """The options that say which turns compression keeps complete, as far as there is room.
 
     The last `keep_recent` turns are compressed last, or as many as fit into `keep_recent_tokens` if
-    that is set. If kept complete, they take at most `recent_share` of the room that fixed atoms
+    that is set. In a meeting of several named users, these are as many as fit. If kept complete, they take at most `recent_share` of the room that fixed atoms
     leave, and the newest results, which the model has not read yet, at most `newest_share` of it.
     The rest is for gists. A reply that ends the window stays complete as long as it fits.
 
@@ -364,10 +364,17 @@ def _unanswered(atoms: AtomColumns) -> Sequence[int]:
     return []
 
 
+def _is_meeting(turns: Sequence[Turn]) -> bool:
+    """Return whether several named people talk, mostly in short turns."""
+    return len({turn.name for turn in turns if turn.role is Role.USER and turn.name}) > 1
+
+
 def _tail_start(atoms: AtomColumns, reach: Reach) -> int:
     """Return the first atom of the recent tail, which contains whole atoms only."""
     total = len(atoms.turns)
     if reach.keep_recent_tokens is None:
+        if reach.keep_recent and _is_meeting(atoms.turns):
+            return 0
         atom = len(atoms)
         while atom > 0 and total - atoms.bounds[atom] < reach.keep_recent:
             atom -= 1

@@ -11,7 +11,8 @@ from polycontext.window import EstimatingCounter, Role, TokenCounter, Turn
 from polycontext.window.filler import is_opening
 
 from ..terms import relevance
-from .call_items import call_line
+from .asks import without_code
+from .call_items import call_line, is_report
 from .events import Effect, Event, Happening
 from .items import MARK, Item, Section
 from .note import items_of, rule_items
@@ -203,6 +204,8 @@ def _shortened(event: Event) -> Event:
         command=_thinned(event.command, MOST_OUTPUT),
         arguments=_short_arguments(event.arguments),
     )
+    if event.effect == Effect.RUN and is_report(event):
+        return event._replace(text=_thinned(without_code(event.text), MOST_OUTPUT))
     if event.happening == Happening.EDIT or len(event.text) <= MOST_OUTPUT:
         return event._replace(text=_thinned(event.text, MOST_OUTPUT))
     _, value = parse_records(event.text)

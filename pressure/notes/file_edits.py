@@ -10,6 +10,7 @@ from attrs import define, field
 
 from polycontext.window.items import outline_of
 
+from .asks import SHORT_ANSWER
 from .events import Change, Effect, Event, Happening
 from .file_history import FileHistory, Step, pattern_of, signed_lines
 from .items import Item, Section, left_out
@@ -19,7 +20,7 @@ EDITED, RECENT, COMMITTED = 74.0, 12.0, 80.0
 
 _MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
 _LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
-_MOST_PATTERNS = 20
+_MOST_PATTERNS, _TASKS = 20, 2
 _WRITES = re.compile(r"""\bopen\(\s{0,9}(?:["']([^"'\n]{1,200})["']|(\w{1,60})),\s{0,9}["'][wa]""")
 _WRITTEN = re.compile(
     r"""\.(?:write|replace|insert|append)\(|\[[^][:\n]{1,80}:[^][:\n]{1,80}\]\s{0,9}=[^=]|"{3}|'{3}"""
@@ -43,7 +44,8 @@ def edit_items(
     they undo or overwrite is not told, either. A failed edit is told only if nothing later edited
     the file. `total` is the number of turns.
     """
-    return [*_items(_history(events, standing), events, max(1, total))]
+    finished = _finished(events, standing)
+    return [*_items(_history(events, standing), events, max(1, total), finished)]
 
 
 def _history(events: Sequence[Event], standing: Sequence[Event]) -> FileHistory:
@@ -116,7 +118,25 @@ def _current(event: Event, changed: Mapping[str, _Changed]) -> Event:
     return event._replace(text="\n".join(lines))
 
 
-def _items(files: FileHistory, events: Sequence[Event], total: int) -> Iterator[Item]:
+def _finished(events: Sequence[Event], standing: Sequence[Event]) -> int:
+    """Return the place before which all was done for a request that two others followed."""
+    asked = [
+        min(place, len(events))
+        for place, each in enumerate((*events, *standing))
+        if each.happening == Happening.ASK and len(each.text) > SHORT_ANSWER
+    ]
+    return asked[-_TASKS] if len(asked) > _TASKS else 0
+
+
+def _was_run(path: str, later: Sequence[Event]) -> bool:
+    """Return whether a file that was written is a script that was run, with an outcome."""
+    name = path.rpartition("/")[2]
+    return any(not each.failed and each.command and _runs(each.command, name) for each in later)
+
+
+def _items(
+    files: FileHistory, events: Sequence[Event], total: int, finished: int = 0
+) -> Iterator[Item]:
     def item(place: int, score: float, *variants: str) -> Item:
         recency = RECENT * events[place].turn / total
         whole = tuple(dict.fromkeys(filter(None, variants)))
@@ -126,7 +146,8 @@ def _items(files: FileHistory, events: Sequence[Event], total: int) -> Iterator[
         last = max((step.event for step in steps), default=-1)
         variants = [*_variants(path, steps)] if last >= 0 else []
         if variants:
-            yield item(last, EDITED, *variants)
+            is_done = last < finished or _was_run(path, events[last + 1 :])
+            yield item(last, EDITED, *(variants[-2:] if is_done else variants))
     for path, steps in files.failed.items():
         told = [step for step in steps if step.event >= 0]
         if told and not any(step.event < 0 for step in steps):

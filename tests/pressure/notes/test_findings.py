@@ -16,7 +16,8 @@ ASKED = talk("Mind the boat.", "Low water is at 05:40 by the pier. Shall I wake 
 
 def found(turns: Sequence[Turn], *, is_answered: bool = False) -> list[Item]:
     """Return the items on what the assistant said."""
-    return [*finding_items(read(turns), len(turns), is_answered=is_answered)]
+    standing = read(talk("Go on.", "It is done.")) if is_answered else []
+    return [*finding_items(read(turns), standing, len(turns))]
 
 
 def opened(turns: Sequence[Turn], standing: Sequence[Turn] = ()) -> list[Item]:
@@ -136,6 +137,27 @@ def test_a_guess_on_the_way_is_not_told() -> None:
     assert [item.variants for item in found(turns)] == [
         ("assistant: The keel in `bow.py` is sound and dry.",)
     ]
+
+
+def test_a_claim_that_was_taken_back_later_is_not_told() -> None:
+    """Also if that stands in the view; other findings about the same thing stay."""
+    claim = assistant("The leak must be in `bow.py` where the keel ends. All the ribs of `bow.py` are of oak. Look.")
+    back = assistant("The leak was not in `bow.py` after all, since the ribs of it are dry.")
+    busy = [*ran("cat bow.py", "keel = 'dry'"), *ran("cat hold.py", "ribs = 9")]
+    for events, standing in (([claim, *busy, back, *busy], []), ([claim, *busy], [back])):
+        items = [*finding_items(read(events), read(standing), 9)]
+        assert items[0].variants == ("assistant: All the ribs of `bow.py` are of oak.",)
+    (item,) = finding_items(read([claim, *busy]), [], 9)
+    assert "must be" in item.variants[0]
+
+
+def test_what_was_only_weighed_long_ago_and_remarks_are_not_told() -> None:
+    """The last thoughts are what the next step goes on from."""
+    weighed = assistant("Perhaps the mast of NX-22 could be cut shorter by a hand or two.")
+    remark = assistant("Now I have a complete picture of the whole yard and its boats. Look again.")
+    acts = [[weighed, *ran(f"look {n}", "ok")] for n in range(5)]
+    assert len(found([turn for act in acts for turn in act])) == 3
+    assert found([remark, *ran("look", "ok")]) == []
 
 
 def test_sentences_stand_on_lines_of_their_own() -> None:
