@@ -33,12 +33,9 @@ _WORDS = re.compile(
     r"\b(?:((?:option|number) one|first)|(two|second)|(three|third)|(four|fourth)|(five|fifth))\b"
 )
 _NAMES_POINTS = re.compile(
-    r"(?:\b(?:options?|numbers?|items?|points?|steps?|tasks?|issues?|suggestions?|findings?|no\.|do"
-    r"|fix|take|address|skip|choose|pick)\s{1,3}|#)\d{1,2}\b(?![.,:]\d)"
-    r"|\A\W*\d{1,2}(?:\W+(?:and\W+|&\W+)?\d{1,2})*\W*\Z"
-    r"|\bthe (?:first|second|third|fourth|fifth|last) (?:one|two|option|flight|item|point|choice"
-    r"|suggestion|hotel|result|idea|approach|plan|issue|task)\b|\b(?:option|number) (?:one|two)\b",
-    re.IGNORECASE,
+    r"(?i)(?:\b(?:options?|numbers?|items?|points?|steps?|tasks?|issues?|findings?|do|fix|address"
+    r"|choose) |#)\d{1,2}\b(?![.,:]\d)|\A\W*\d{1,2}(?:(?:\W+and)?\W+\d{1,2})*\W*\Z"
+    r"|\bthe (?:first|second|third|fourth|fifth) (?:one|option|flight|item|point|issue)\b"
 )
 """What surely names points of a list, not only a number."""
 _LEAST_LINES = 6
@@ -46,7 +43,7 @@ _LEAST_LINES = 6
 
 _NEWEST, _FIRST, _OTHERS, _RECENT = 120.0, 95.0, 70.0, 26.0
 _ANSWERED = 118.0
-_TASKS = 2
+TASKS = 2
 
 
 def ask_items(
@@ -59,9 +56,8 @@ def ask_items(
     """
     asks = [place for place, event in enumerate(events) if event.happening == Happening.ASK]
     last = {events[place].text: place for place in asks}
-    tasks = [place for place in asks if len(events[place].text) > SHORT_ANSWER]
     later = [event for event in standing if event.happening == Happening.ASK]
-    tasks += [len(events)] * sum(len(event.text) > SHORT_ANSWER for event in later)
+    tasks = tasks_of(events, standing)
     # A word such as "proceed" leaves the request before it open.
     live = tasks[-1] if tasks else -1
     for place in asks:
@@ -76,11 +72,20 @@ def ask_items(
             if is_task or place == live
             else _OTHERS + _RECENT * event.turn / max(1, total) + telling(event.text)
         )
-        is_finished = place in tasks[:-_TASKS]
+        is_finished = place in tasks[:-TASKS]
         # A message of nothing but marks says nothing.
         if variants := said_variants(event, is_finished=is_finished):
             section = Section.TASK if is_task else Section.SAID
             yield Item(section, place, score, variants, _asked(events, place))
+
+
+def tasks_of(events: Sequence[Event], standing: Sequence[Event]) -> list[int]:
+    """Return the places of requests that are no short answers; those that stay are at the end."""
+    return [
+        min(place, len(events))
+        for place, event in enumerate((*events, *standing))
+        if event.happening == Happening.ASK and len(event.text) > SHORT_ANSWER
+    ]
 
 
 def answered_items(events: Sequence[Event], standing: Sequence[Event]) -> Iterator[Item]:
@@ -102,7 +107,9 @@ def pointed_items(events: Sequence[Event], standing: Sequence[Event]) -> Iterato
     if not named and not asks[-1] and _is_reply(events, standing):
         place, named = len(events) - 1, _named_points(events[-1].text, answer)
     if named:
-        yield _reported(place, _lines(events[place].text) if place == len(events) - 1 else "", named)
+        yield _reported(
+            place, _lines(events[place].text) if place == len(events) - 1 else "", named
+        )
 
 
 def _is_reply(events: Sequence[Event], standing: Sequence[Event]) -> bool:

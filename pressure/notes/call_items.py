@@ -16,15 +16,15 @@ from polycontext.window import Role
 
 from ..gist import NO_TEXT
 from ..terms import is_strong, strong_terms, terms_of
-from .asks import REPORTED, without_code
+from .asks import REPORTED
 from .events import ATTACHED, Effect, Event, Happening
-from .items import MARK, Item, Section, is_told, left_out, ranged
+from .items import MARK, Item, Section, is_told, ranged
 from .output import line_key, outcome
 from .pieces import one_line
 from .prose import is_item, sentences_of
 from .record_lines import MOST_RECORDS, NEEDED, changes_of, news_of, record_items, worth_by_kind
 from .records import Record, inline, outer_records, parse_records, read_json
-from .thinning import CODE, DEFINES, picked, thin, thinned
+from .thinning import CODE, picked, thin, thinned
 
 ARGUMENTS, LEAST_ARGUMENT = (1_500, 600, 200, 90), 24
 """The most characters of the arguments of a call in its variants, and of an argument that always is
@@ -34,9 +34,8 @@ FEW_LINES, REPORT_LINES, REPORT_HEADINGS = 6, 20, 4
 """A text that was read with so few lines is told whole; a report has more than so many lines, and
 headings."""
 
-LONG_LINE, LEAST_NAME, MOST_DEFINED = 5, 5, 14
-"""The words of a line of prose, the letters of a name that asks for a file, and the definitions of
-a file that are told."""
+LONG_LINE, LEAST_NAME = 5, 5
+"""The words of a line of prose, and the letters of a name that asks for a file."""
 
 POINTER, NEWEST_FILES, OLDER, BEFORE = 300, 3, 25, 100
 """The most characters of a request that leaves the task to a file that it names; how many of the
@@ -396,16 +395,10 @@ class CallTeller:
                 )
                 continue
             named.append(f"{label} ({len(body)} lines)")
-            definitions = (one_line(line)[:110] for line in body if DEFINES.match(line[:300]))
-            defined = [*dict.fromkeys(definitions)]
             texts = [
-                thin("\n".join(body), 8_000),
+                *(thin("\n".join(body), size) for size in (8_000, 700)),
                 *(picked(body, self._worth_of_line, size) for size in (1_200, 400, 120)),
             ]
-            if defined:
-                rest = len(defined) - MOST_DEFINED
-                more = [left_out(rest, "definition")] if rest > 0 else []
-                texts.append("\n".join([*defined[:MOST_DEFINED], *more]))
             if variants := ranged([f"{label}:\n{text}" for text in texts if is_told(text)]):
                 yield Item(Section.KNOWN, place, _READ + recency, variants)
         if named:

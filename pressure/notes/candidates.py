@@ -205,7 +205,7 @@ def _shortened(event: Event) -> Event:
         arguments=_short_arguments(event.arguments),
     )
     if event.effect == Effect.RUN and is_report(event):
-        return event._replace(text=_thinned(without_code(event.text), MOST_OUTPUT))
+        event = event._replace(text=_thinned(without_code(event.text), MOST_OUTPUT))
     if event.happening == Happening.EDIT or len(event.text) <= MOST_OUTPUT:
         return event._replace(text=_thinned(event.text, MOST_OUTPUT))
     _, value = parse_records(event.text)

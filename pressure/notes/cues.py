@@ -58,7 +58,8 @@ _INTENTION = re.compile(
     r"|接下来|下一步|然后我|我(?:会|将|要|先|再)|之后(?:我|再)|次[には]|これから|続いて|このあと|その後|つもりです|予定です"
 )
 _GUESS = re.compile(
-    r"^if\b|\b(?:wait|hmm|seems?|usually|typically|possibly|likely|might|maybe|perhaps|probably|presumably|apparently|implied|would"
+    r"^if\b|\b(?:wait|hmm|seems?|usually|possibly|likely|must be|has to be"
+    r"|might|maybe|perhaps|probably|presumably|apparently|implied|would"
     r"|approximately|not sure|let's|(?:if|unless|so|since|but|what) (?:i|we)"
     r"|i (?:can|could|should|must|need|want|guess|suspect|assume|wonder)"
     r"|(?:we|it) (?:can|could|should|may))\b"
@@ -70,21 +71,9 @@ _CLOSER = re.compile(
     r"|no (?:worries|problem)|good ?bye|take care|gern geschehen|vielen dank|danke|de rien|merci"
     r"|de nada|gracias)\b[^,.;:!?]*\W*$",
 )
-_CLAIM = re.compile(
-    r"\b(?:must be|has to be|should (?:fix|work|do)|caused by|because of|due to|root cause|culprit"
-    r"|the (?:real )?(?:bug|problem|issue|cause|reason|error|fix) (?:is|lies|must|was|comes)"
-    r"|(?:i|we) (?:think|believe|suspect)|(?:likely|probably|clearly|apparently))\b"
-)
-_CORRECTED = re.compile(
-    r"\b(?:turns out|(?:i|we) (?:was|were) wrong|my mistake|mistaken|not the (?:real |actual )?(?:bug"
-    r"|problem|issue|cause|reason|culprit|fix)|(?:was|is|were)(?:n't| not) (?:it|caused|due|because"
-    r"|related|in|the)|(?:did|does)(?:n't| not) (?:help|fix|work|change)|false alarm|ruled? out"
-    r"|unrelated|red herring)\b|^(?:actually|so it was not|it was not)\b"
-)
 _REMARK = re.compile(
-    r"(?:(?:ok(?:ay)?|perfect|great|excellent|good|alright|now|so)\b[\s,!.:—-]{0,4}){0,2}"
-    r"(?:now )?(?:i|we) (?:can )?(?:now )?(?:see|have|understand|know)\b|this (?:matches|confirms)\b"
-    r"|(?:perfect|great|excellent|good)\b"
+    r"(?:(?:ok(?:ay)?|perfect|great|excellent|good|now|so)\b[\s,!.:—-]{0,4}){0,2}"
+    r"(?:(?:i|we) (?:now )?(?:see|have|understand)|this (?:matches|confirms))\b"
 )
 _BRIEF = re.compile(r"\D{0,120}")
 
@@ -116,20 +105,6 @@ def is_guess(sentence: str) -> bool:
     (True, False)
     """
     return _GUESS.search(sentence.lower()) is not None
-
-
-def is_claim(sentence: str) -> bool:
-    """Return whether a sentence says what something must be or comes from."""
-    return _CLAIM.search(sentence.lower()) is not None
-
-
-def corrects(text: str) -> bool:
-    """Return whether a text takes back what was thought before.
-
-    >>> corrects("The parser was not the cause."), corrects("The parser reads dates.")
-    (True, False)
-    """
-    return _CORRECTED.search(text.lower()) is not None
 
 
 def is_remark(sentence: str) -> bool:

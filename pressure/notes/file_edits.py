@@ -10,7 +10,7 @@ from attrs import define, field
 
 from polycontext.window.items import outline_of
 
-from .asks import SHORT_ANSWER
+from .asks import TASKS, tasks_of
 from .events import Change, Effect, Event, Happening
 from .file_history import FileHistory, Step, pattern_of, signed_lines
 from .items import Item, Section, left_out
@@ -20,7 +20,7 @@ EDITED, RECENT, COMMITTED = 74.0, 12.0, 80.0
 
 _MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
 _LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
-_MOST_PATTERNS, _TASKS = 20, 2
+_MOST_PATTERNS = 20
 _WRITES = re.compile(r"""\bopen\(\s{0,9}(?:["']([^"'\n]{1,200})["']|(\w{1,60})),\s{0,9}["'][wa]""")
 _WRITTEN = re.compile(
     r"""\.(?:write|replace|insert|append)\(|\[[^][:\n]{1,80}:[^][:\n]{1,80}\]\s{0,9}=[^=]|"{3}|'{3}"""
@@ -44,7 +44,8 @@ def edit_items(
     they undo or overwrite is not told, either. A failed edit is told only if nothing later edited
     the file. `total` is the number of turns.
     """
-    finished = _finished(events, standing)
+    # What was done for a request that two others followed is finished.
+    finished = [0, *tasks_of(events, standing)[: -TASKS + 1]][-1]
     return [*_items(_history(events, standing), events, max(1, total), finished)]
 
 
@@ -116,16 +117,6 @@ def _current(event: Event, changed: Mapping[str, _Changed]) -> Event:
         for is_gone, run in runs
     )
     return event._replace(text="\n".join(lines))
-
-
-def _finished(events: Sequence[Event], standing: Sequence[Event]) -> int:
-    """Return the place before which all was done for a request that two others followed."""
-    asked = [
-        min(place, len(events))
-        for place, each in enumerate((*events, *standing))
-        if each.happening == Happening.ASK and len(each.text) > SHORT_ANSWER
-    ]
-    return asked[-_TASKS] if len(asked) > _TASKS else 0
 
 
 def _was_run(path: str, later: Sequence[Event]) -> bool:

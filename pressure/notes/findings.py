@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 from ..terms import is_strong, strong_terms, terms_of
 from .asks import telling
-from .cues import MOST_STEPS, corrects, is_claim, is_done, is_open, is_remark
+from .cues import MOST_STEPS, is_done, is_open, is_remark
 from .events import Event, Happening
 from .items import MARK, Item, Section, ranged
 from .pieces import one_line
@@ -15,25 +14,24 @@ from .prose import is_closer, is_guess, is_intention, is_question, sentences_of
 from .records import inline, read_json
 from .thinning import thinned
 
-_LEAST_WORDS, _BRIEF, _TELLING, _SHARED, _WEIGHED = 6, 60, 160, 2, 3
+_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED = 6, 60, 160, 3
 _ACTS = frozenset({Happening.CALL, Happening.EDIT, Happening.OUTPUT, Happening.CODE})
 _LABEL = re.compile(r"\A(?:THOUGHT|DISCUSSION|Thought|Reasoning)[:\s]+")
 _OPEN = 119.0
 _CLOSING, _CLOSED, _FOUND, _VAGUE, _GUESSED, _RECENT = 84.0, 48.0, 42.0, 24.0, 0.0, 30.0
 
 
-def finding_items(
-    events: Sequence[Event], standing: Sequence[Event], total: int
-) -> Iterator[Item]:
+def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int) -> Iterator[Item]:
     """Yield what the assistant reported at the end of its work, and what it found on the way.
 
-    A claim that it took back later, also in `standing`, is not told.
+    What was only weighed long ago is not told; it is decided since.
     """
     is_answered = any(each.happening == Happening.SAY for each in standing)
-    closers, later = [*_closing(events)], _corrections((*events, *standing))
+    closers = [*_closing(events)]
     closed = set(closers)
-    # What was only weighed long ago is decided since.
-    last = [place for place, each in enumerate(events) if each.happening == Happening.SAY][-_WEIGHED:]
+    last = [place for place, each in enumerate(events) if each.happening == Happening.SAY][
+        -_WEIGHED:
+    ]
     for place, event in enumerate(events):
         if event.happening != Happening.SAY:
             continue
@@ -49,7 +47,7 @@ def finding_items(
                 _CLOSING if newest else _CLOSED + recency + telling(text),
                 tuple(f"assistant: {each}" for each in thinned(text, 1200, 600, 300)),
             )
-        elif told := [each for each in _telling(events, place) if not _refuted(place, each[1], later)]:
+        elif told := [*_telling(events, place)]:
             found = [index for index, (_, each) in enumerate(told) if not is_guess(each)]
             if not found and place not in last:
                 continue
@@ -59,28 +57,6 @@ def finding_items(
             score = (_FOUND if strong else _VAGUE) + recency if found else _GUESSED + recency
             variants = dict.fromkeys(f"assistant: {_joined(each)}" for each in shown)
             yield Item(Section.KNOWN, place, score, tuple(variants))
-
-
-def _corrections(events: Sequence[Event]) -> list[tuple[int, AbstractSet[str]]]:
-    """Return the places and terms of the sentences that take something back."""
-    return [
-        (place, {*terms_of(sentence)})
-        for place, event in enumerate(events)
-        if event.happening == Happening.SAY and corrects(event.text)
-        for sentence in sentences_of(event.text)
-        if corrects(sentence)
-    ]
-
-
-def _refuted(place: int, claim: str, later: Sequence[tuple[int, AbstractSet[str]]]) -> bool:
-    """Return whether a later sentence takes a claim about the same thing back."""
-    if not is_claim(claim):
-        return False
-    terms = {*terms_of(claim)}
-    return any(
-        at > place and (len(shared := terms & told) >= _SHARED or any(map(is_strong, shared)))
-        for at, told in later
-    )
 
 
 def _reported(text: str) -> str:

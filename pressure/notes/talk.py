@@ -204,7 +204,9 @@ def _without_sounds(texts: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     sounds = {mark for mark, number in times.items() if number >= _MANY_SOUNDS}
     if not sounds:
         return [*texts]
-    spoken = re.compile(rf"[ \t]*(?:{'|'.join(map(re.escape, sorted(sounds)))})(?=[ \t]|$)", re.MULTILINE)
+    spoken = re.compile(
+        rf"[ \t]*(?:{'|'.join(map(re.escape, sorted(sounds)))})(?=[ \t]|$)", re.MULTILINE
+    )
     return [(place, spoken.sub("", text)) for place, text in texts]
 
 

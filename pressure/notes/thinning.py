@@ -13,9 +13,10 @@ from .prose import sentences_of
 LONG_LINE = 240
 """A line of more characters is read as sentences, and is never picked."""
 
-DEFINES = re.compile(
-    r"\s*(?:\d+(?:→|│|\t|:\s)\s*)?(?:async |export |public |private |static |pub |default |abstract )*"
-    r"(?:def|class|fn|func|function|interface|type|struct|enum|module|defmodule|defp|describe|impl|trait)\b"
+_DEFINES = re.compile(
+    r"\s*(?:\d+(?:→|│|\t|:\s)\s*)?"
+    r"(?:async |export |public |private |static |pub |default |abstract )*(?:"
+    r"def|class|fn|func|function|interface|type|struct|enum|module|defmodule|defp|describe|impl|trait)\b"
 )
 CODE = re.compile(
     r"[;{}]\s*$|^\s*(?:def|class|import|from|return|if|for|const|let|var|end|fn|func)\b|=>|\)\s*:?\s*$"
@@ -144,7 +145,7 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
             return 0
         if first[pieces[place].text] < place:
             return 5
-        if DEFINES.match(text) if is_code else says_failure(text):
+        if _DEFINES.match(text) if is_code else says_failure(text):
             return 1
         if not is_code and _FIGURE.search(_NUMBER.sub("", text)):
             return 2

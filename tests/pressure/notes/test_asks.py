@@ -132,7 +132,9 @@ def test_points_of_a_list_that_was_told_long_before_are_told() -> None:
     assert [*pointed_items(events, read(talk("Where?", CHOICE, "Book option 2.")))] == []
     (said,) = [
         item
-        for item in ask_items(read([*turns, *talk("Take the second one.")]), total=5, is_anchored=True)
+        for item in ask_items(
+            read([*turns, *talk("Take the second one.")]), total=5, is_anchored=True
+        )
         if "Take" in item.variants[0]
     ]
     assert said.before.startswith("assistant: 2. Berth 7")

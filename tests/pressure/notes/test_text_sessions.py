@@ -196,7 +196,9 @@ def test_a_diff_that_a_tool_read_or_the_assistant_shows_is_no_edit() -> None:
 
 def test_a_call_of_a_text_session_says_what_it_was_asked() -> None:
     """A search has a pattern and no path; a report is whole with the blocks in it."""
-    text = "<tool-use><details>\n<summary>Tool use: **{}**</summary>\n {}\n\n{}\n</details></tool-use>"
+    text = (
+        "<tool-use><details>\n<summary>Tool use: **{}**</summary>\n {}\n\n{}\n</details></tool-use>"
+    )
     found = "```text\nsrc/pump.ts\n```"
     (call,) = read(talk("Go.", text.format("Glob", "pattern `src/*.ts`", found))[1:])
     assert (call.arguments, call.path, call.text) == ("pattern `src/*.ts`", "", "src/pump.ts")
