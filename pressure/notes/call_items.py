@@ -353,7 +353,7 @@ class CallTeller:
             score = base + 20 * self._recency(place) + 6 * bool(_FAILS.search(texts[-1]))
             if event.failed and not event.command and event.effect == Effect.RUN:
                 # What failed is tried again, until it was made with success.
-                score += -_RETRIED if self._was_made(place) else _RETRIED
+                score += 0 if self._was_made(place) else _RETRIED
             # Whoever tries again needs all that was given.
             sizes = ARGUMENTS if not event.failed else (ARGUMENTS[0], *ARGUMENTS[2:])
             whole, *shorter = (f"{call_line(event, size)}{times}" for size in sizes)

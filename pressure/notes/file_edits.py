@@ -119,12 +119,6 @@ def _current(event: Event, changed: Mapping[str, _Changed]) -> Event:
     return event._replace(text="\n".join(lines))
 
 
-def _was_run(path: str, later: Sequence[Event]) -> bool:
-    """Return whether a file that was written is a script that was run, with an outcome."""
-    name = path.rpartition("/")[2]
-    return any(not each.failed and each.command and _runs(each.command, name) for each in later)
-
-
 def _items(
     files: FileHistory, events: Sequence[Event], total: int, finished: int = 0
 ) -> Iterator[Item]:
@@ -137,8 +131,7 @@ def _items(
         last = max((step.event for step in steps), default=-1)
         variants = [*_variants(path, steps)] if last >= 0 else []
         if variants:
-            is_done = last < finished or _was_run(path, events[last + 1 :])
-            yield item(last, EDITED, *(variants[-2:] if is_done else variants))
+            yield item(last, EDITED, *(variants[-2:] if last < finished else variants))
     for path, steps in files.failed.items():
         told = [step for step in steps if step.event >= 0]
         if told and not any(step.event < 0 for step in steps):

@@ -207,12 +207,10 @@ def test_variants_become_shorter_and_keep_whole_lines() -> None:
 
 
 def test_a_finished_edit_is_told_in_short() -> None:
-    """A script that was run, and what was done for a request that two others followed."""
+    """It was made for a request that two others followed."""
     script = called(
         "write_file", file_path="try.py", content="\n".join(f"x = {n}" for n in range(9))
     )
-    (item,) = edit_items(read([*script, *ran("python try.py", "9")]), total=4)
-    assert max(map(len, item.variants)) < 40
     (item,) = edit_items(read([*script, *ran("ls", "try.py")]), total=4)
     assert "x = 8" in item.variants[0]
     asks = talk("Moor the boat. " * 9, "Done.", "Paint the boat. " * 9, "Done.", "Sell it. " * 20)
