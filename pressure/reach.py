@@ -36,9 +36,10 @@ class Reach:
     """The options that say which turns compression keeps complete, as far as there is room.
 
     The last `keep_recent` turns are compressed last, or as many as fit into `keep_recent_tokens` if
-    that is set. In a meeting of several named users, these are as many as fit. If kept complete,
-    they take at most `recent_share` of the room that fixed atoms leave, and the newest results,
-    which the model has not read yet, at most `newest_share` of it. The rest is for gists. A reply that ends the window stays complete as long as it fits.
+    that is set, or, in a meeting of several named users, as many as fit. If kept complete, they
+    take at most `recent_share` of the room that fixed atoms leave, and the newest results, which
+    the model has not read yet, at most `newest_share` of it. The rest is for gists. A reply that
+    ends the window stays complete as long as it fits.
 
     If a compression has a query, the atoms most relevant to it stay complete in up to `asked_share`
     of that room. With `cuts_question`, the last user turn is cut if nothing else helps, and goes

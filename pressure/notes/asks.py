@@ -88,6 +88,11 @@ def tasks_of(events: Sequence[Event], standing: Sequence[Event]) -> list[int]:
     ]
 
 
+def finished_before(events: Sequence[Event], standing: Sequence[Event]) -> int:
+    """Return the place before which all was done for requests that two others followed."""
+    return [0, *tasks_of(events, standing)[: 1 - TASKS]][-1]
+
+
 def answered_items(events: Sequence[Event], standing: Sequence[Event]) -> Iterator[Item]:
     """Yield the message that the first message in `standing` answers, if the user wrote that.
 
@@ -210,9 +215,10 @@ def _named_points(said: str, answer: str) -> str:
     """
     if len(answer) > NAMING:
         return ""
+    is_number = len(answer) <= SHORT_ANSWER or _NAMES_POINTS.search(answer)
     wanted = {
         number
-        for first, last in _RANGE.findall(answer)
+        for first, last in _RANGE.findall(answer if is_number else "")
         for number in range(int(first), min(int(last or first), int(first) + 9) + 1)
     } | {found.lastindex or 0 for found in _WORDS.finditer(answer.lower())}
     points, number = dict[int, list[str]](), 0

@@ -16,7 +16,7 @@ from polycontext.window import Role
 
 from ..gist import NO_TEXT
 from ..terms import is_strong, strong_terms, terms_of
-from .asks import REPORTED
+from .asks import REPORTED, finished_before
 from .events import ATTACHED, Effect, Event, Happening
 from .items import MARK, Item, Section, is_told, ranged
 from .output import line_key, outcome
@@ -142,6 +142,7 @@ class CallTeller:
     _heads: dict[str, int] = field(factory=dict)
     _asked: set[str] = field(factory=set)
     _named_files: set[str] = field(factory=set)
+    _finished: int = 0
     _edits: dict[str, int] = field(factory=dict)
     """The place of the last edit of each file, by its name."""
     _wanted: set[str] = field(factory=set)
@@ -156,6 +157,7 @@ class CallTeller:
             self._seen.update({line_key(line) for line in text.splitlines() if len(line) > 1})
         self._asked, self._named_files = _named_by_requests(self.events)
         wanted = _wanted(self.standing)
+        self._finished = finished_before(self.events, self.standing)
         self._changes = self.changed()
         self._edits = {
             each.path.rpartition("/")[2]: place
@@ -228,6 +230,8 @@ class CallTeller:
         line = ("" if event.arguments else event.path) or call_line(event, ARGUMENTS[-1])
         whole = "\n".join(each for each in event.text.splitlines() if each.strip())
         sizes = (len(whole) * 2 // 3, len(whole) // 3, *REPORTED[2:])
+        if place < self._finished:
+            whole = thin(whole, REPORTED[-2])
         texts = thinned(whole, *(REPORTED if event.effect == Effect.RUN else sizes))
         told = ranged([f"from {line}:\n{each}" for each in texts])
         self._items[place] = [Item(section, place, score, told)]
@@ -394,7 +398,8 @@ class CallTeller:
                     tuple(_after(label, text) for text in outcome(event.text, self._seen)),
                 )
                 continue
-            named.append(f"{label} ({len(body)} lines)")
+            if event.path or event.command:
+                named.append(f"{label} ({len(body)} lines)")
             texts = [
                 *(thin("\n".join(body), size) for size in (8_000, 700)),
                 *(picked(body, self._worth_of_line, size) for size in (1_200, 400, 120)),

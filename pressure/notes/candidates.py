@@ -204,14 +204,13 @@ def _shortened(event: Event) -> Event:
         command=_thinned(event.command, MOST_OUTPUT),
         arguments=_short_arguments(event.arguments),
     )
-    if event.effect == Effect.RUN and is_report(event):
-        event = event._replace(text=_thinned(without_code(event.text), MOST_OUTPUT))
     if event.happening == Happening.EDIT or len(event.text) <= MOST_OUTPUT:
         return event._replace(text=_thinned(event.text, MOST_OUTPUT))
     _, value = parse_records(event.text)
-    if value is None and event.effect == Effect.READ:
+    if value is None and (event.effect == Effect.READ or is_report(event)):
         # Equal lines of a file are not one line that was printed again.
-        return event._replace(text=_thinned(event.text, MOST_OUTPUT))
+        text = without_code(event.text) if event.effect == Effect.RUN else event.text
+        return event._replace(text=_thinned(text, MOST_OUTPUT))
     if value is None:
         lines = telling_lines(event.text)[:MOST_LINES]
         return event._replace(text=thin("\n".join(lines), MOST_OUTPUT))

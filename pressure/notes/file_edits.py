@@ -10,7 +10,7 @@ from attrs import define, field
 
 from polycontext.window.items import outline_of
 
-from .asks import TASKS, tasks_of
+from .asks import finished_before
 from .events import Change, Effect, Event, Happening
 from .file_history import FileHistory, Step, pattern_of, signed_lines
 from .items import Item, Section, left_out
@@ -44,8 +44,7 @@ def edit_items(
     they undo or overwrite is not told, either. A failed edit is told only if nothing later edited
     the file. `total` is the number of turns.
     """
-    # What was done for a request that two others followed is finished.
-    finished = [0, *tasks_of(events, standing)[: -TASKS + 1]][-1]
+    finished = finished_before(events, standing)
     return [*_items(_history(events, standing), events, max(1, total), finished)]
 
 

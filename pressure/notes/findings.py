@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..terms import is_strong, strong_terms, terms_of
-from .asks import telling
+from .asks import finished_before, telling
 from .cues import MOST_STEPS, is_done, is_open, is_remark
 from .events import Event, Happening
 from .items import MARK, Item, Section, ranged
 from .pieces import one_line
 from .prose import is_closer, is_guess, is_intention, is_question, sentences_of
 from .records import inline, read_json
-from .thinning import thinned
+from .thinning import thin, thinned
 
-_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED = 6, 60, 160, 3
+_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED = 6, 60, 160, 3, 400
 _ACTS = frozenset({Happening.CALL, Happening.EDIT, Happening.OUTPUT, Happening.CODE})
 _LABEL = re.compile(r"\A(?:THOUGHT|DISCUSSION|Thought|Reasoning)[:\s]+")
 _OPEN = 119.0
@@ -27,7 +27,7 @@ def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int
     What was only weighed long ago is not told; it is decided since.
     """
     is_answered = any(each.happening == Happening.SAY for each in standing)
-    closers = [*_closing(events)]
+    closers, finished = [*_closing(events)], finished_before(events, standing)
     closed = set(closers)
     last = [place for place, each in enumerate(events) if each.happening == Happening.SAY][
         -_WEIGHED:
@@ -41,6 +41,8 @@ def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int
             if not text:
                 continue
             newest = place == closers[-1] and not is_answered
+            if place < finished:
+                text = thin(text, _FINISHED)
             yield Item(
                 Section.KNOWN,
                 place,

@@ -143,7 +143,7 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
         text = pieces[place].text[:_LOOKED_AT]
         if are_lines and place in (0, len(pieces) - 1):
             return 0
-        if first[pieces[place].text] < place:
+        if not is_code and first[pieces[place].text] < place:
             return 5
         if _DEFINES.match(text) if is_code else says_failure(text):
             return 1
