@@ -343,12 +343,13 @@ class CallTeller:
 
     def _told_runs(self) -> Iterator[Item]:
         """Yield each command once, with its last outcome and how often it was run."""
-        again = {(event.command, event.arguments) for event in self.standing}
+        again = {event.command or _answer_key(event) for event in self.standing}
         for places in self._runs.values():
             place = places[-1]
             event = self.events[place]
             # What the same command says in the view is the latest.
-            if (event.command, event.arguments) in again:
+            is_shown = (event.command or _answer_key(event)) in again
+            if is_shown and event.command:
                 continue
             texts = outcome(event.text, self._seen)
             times = _times([self.events[each] for each in places])
@@ -365,7 +366,7 @@ class CallTeller:
                 *(_after(whole, text) for text in texts),
                 *(_after(line, _start(texts[-1], ARGUMENTS[-1])) for line in shorter),
             ]
-            yield Item(Section.DONE, place, score, ranged(told))
+            yield Item(Section.DONE, place, score, ranged(told)[-1 if is_shown else 0 :])
 
     def _was_made(self, place: int) -> bool:
         """Return whether a call that failed was made again with success."""
@@ -455,6 +456,10 @@ def _run_key(event: Event) -> str:
         return event.name
     shown = "" if event.failed else event.arguments
     return event.command or f"{event.name}\t{shown}\t{event.text}"
+
+
+def _answer_key(event: Event) -> str:
+    return f"{event.name}\t{event.arguments}\t{event.text}"
 
 
 def _times(runs: Sequence[Event]) -> str:
