@@ -24,6 +24,7 @@ from .pieces import one_line
 from .prose import is_item, sentences_of
 from .record_lines import MOST_RECORDS, NEEDED, changes_of, news_of, record_items, worth_by_kind
 from .records import Record, inline, outer_records, parse_records, read_json
+from .text_sessions import SEARCHES
 from .thinning import CODE, picked, thin, thinned
 
 ARGUMENTS, LEAST_ARGUMENT = (1_500, 600, 200, 90), 24
@@ -230,8 +231,7 @@ class CallTeller:
         line = ("" if event.arguments else event.path) or call_line(event, ARGUMENTS[-1])
         whole = "\n".join(each for each in event.text.splitlines() if each.strip())
         sizes = (len(whole) * 2 // 3, len(whole) // 3, *REPORTED[2:])
-        if place < self._finished:
-            whole = thin(whole, REPORTED[-2])
+        score -= OLDER * (place < self._finished)
         texts = thinned(whole, *(REPORTED if event.effect == Effect.RUN else sizes))
         told = ranged([f"from {line}:\n{each}" for each in texts])
         self._items[place] = [Item(section, place, score, told)]
@@ -399,7 +399,7 @@ class CallTeller:
                     tuple(_after(label, text) for text in outcome(event.text, self._seen)),
                 )
                 continue
-            if event.path or event.command:
+            if not SEARCHES.match(event.name):
                 named.append(f"{label} ({len(body)} lines)")
             texts = [
                 *(thin("\n".join(body), size) for size in (8_000, 700)),

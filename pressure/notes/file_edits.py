@@ -15,8 +15,9 @@ from .events import Change, Effect, Event, Happening
 from .file_history import FileHistory, Step, pattern_of, signed_lines
 from .items import Item, Section, left_out
 
-EDITED, RECENT, COMMITTED = 74.0, 12.0, 80.0
-"""The score of the edits of a file, what the newest have more, and that of commits."""
+EDITED, RECENT, COMMITTED, FINISHED = 74.0, 12.0, 80.0, 25.0
+"""The score of the edits of a file, what the newest have more, that of commits, and what
+finished ones have less."""
 
 _MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
 _LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
@@ -130,7 +131,7 @@ def _items(
         last = max((step.event for step in steps), default=-1)
         variants = [*_variants(path, steps)] if last >= 0 else []
         if variants:
-            yield item(last, EDITED, *(variants[-2:] if last < finished else variants))
+            yield item(last, EDITED - FINISHED * (last < finished), *variants)
     for path, steps in files.failed.items():
         told = [step for step in steps if step.event >= 0]
         if told and not any(step.event < 0 for step in steps):

@@ -12,9 +12,9 @@ from .items import MARK, Item, Section, ranged
 from .pieces import one_line
 from .prose import is_closer, is_guess, is_intention, is_question, sentences_of
 from .records import inline, read_json
-from .thinning import thin, thinned
+from .thinning import thinned
 
-_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED = 6, 60, 160, 3, 400
+_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED = 6, 60, 160, 3, 20
 _ACTS = frozenset({Happening.CALL, Happening.EDIT, Happening.OUTPUT, Happening.CODE})
 _LABEL = re.compile(r"\A(?:THOUGHT|DISCUSSION|Thought|Reasoning)[:\s]+")
 _OPEN = 119.0
@@ -41,12 +41,12 @@ def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int
             if not text:
                 continue
             newest = place == closers[-1] and not is_answered
-            if place < finished:
-                text = thin(text, _FINISHED)
             yield Item(
                 Section.KNOWN,
                 place,
-                _CLOSING if newest else _CLOSED + recency + telling(text),
+                _CLOSING
+                if newest
+                else _CLOSED + recency + telling(text) - _FINISHED * (place < finished),
                 tuple(f"assistant: {each}" for each in thinned(text, 1200, 600, 300)),
             )
         elif told := [*_telling(events, place)]:

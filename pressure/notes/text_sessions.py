@@ -77,7 +77,7 @@ _CHANGED = re.compile(
     re.MULTILINE,
 )
 _EDITORS = re.compile(r"(?i)edit|writ|replace|insert|patch|creat|delet|remov|update|undo")
-_SEARCHES = re.compile(r"(?i)(?:\w*grep\w*|glob|\w*search|\w*fetch|task|agent)\Z")
+SEARCHES = re.compile(r"(?i)(?:\w*grep\w*|glob|\w*search|\w*fetch|task|agent)\Z")
 _READ_TITLES = ("Read ", "Searched ", "Grep ", "Listed ", "Web ", "Fetched ")
 _TITLES = (*_READ_TITLES, "Edit", "Ran ", "Terminal ", "Created ", "Deleted ", "MCP ")
 _LOG_SHARE, _LOG_LINES, _LONGEST = 0.5, 2, 400
@@ -351,7 +351,7 @@ def _tool(text: str, base: Event) -> Iterator[Event]:
     if parts and parts[0].kind is Kind.PROSE:
         title = title or one_line(parts[0].text)[:_LONGEST]
     blocks = [part for part in parts if part.kind is Kind.FENCED]
-    path = "" if _SEARCHES.match(name) else _path_in(title, body)
+    path = "" if SEARCHES.match(name) else _path_in(title, body)
     is_shell = name.lower() in SHELLS or 'data-tool-type="shell"' in text[:200]
     if is_shell and (command := _command_in(title, parts)):
         outputs = [part.text for part in blocks if part.language.lower() not in SHELLS]
