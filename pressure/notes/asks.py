@@ -38,8 +38,9 @@ _NAMES_POINTS = re.compile(
     r"|\bthe (?:first|second|third|fourth|fifth) (?:one|option|flight|item|point|issue)\b"
 )
 """What surely names points of a list, not only a number."""
-_LEAST_LINES = 6
-"""A block of code in a message with more lines than this is told by its size."""
+_LEAST_LINES, _FAR = 6, 200
+"""A block of code in a message with more lines than this is told by its size; how many events back
+a list is looked for."""
 
 _NEWEST, _FIRST, _OTHERS, _RECENT = 120.0, 95.0, 70.0, 26.0
 _ANSWERED = 118.0
@@ -106,9 +107,9 @@ def pointed_items(events: Sequence[Event], standing: Sequence[Event]) -> Iterato
     """Yield the points of a list, however long ago it was told, that the last request names."""
     asks = [place for place, each in enumerate(standing) if each.happening == Happening.ASK]
     answer = standing[asks[-1]].text if asks else ""
-    if not answer or _listed_at(standing[: asks[-1]], answer)[1]:
+    if not answer or _listed_at(standing, asks[-1], answer)[1]:
         return
-    place, named = _listed_at(events, answer)
+    place, named = _listed_at(events, len(events), answer)
     if not named and not asks[-1] and _is_reply(events, standing):
         place, named = len(events) - 1, _named_points(events[-1].text, answer)
     if named:
@@ -135,11 +136,11 @@ def _reported(place: int, *texts: str) -> Item:
     return Item(Section.KNOWN, place, _ANSWERED, variants)
 
 
-def _listed_at(events: Sequence[Event], answer: str) -> tuple[int, str]:
-    """Return the place of the last list that has the points which an answer names, and these."""
+def _listed_at(events: Sequence[Event], end: int, answer: str) -> tuple[int, str]:
+    """Return the place of the last list before `end` with the points an answer names, and these."""
     if not _NAMES_POINTS.search(answer):
         return -1, ""
-    for place in reversed(range(len(events))):
+    for place in reversed(range(max(0, end - _FAR), end)):
         said = events[place]
         if said.happening == Happening.SAY and (named := _named_points(said.text, answer)):
             return place, named
@@ -199,7 +200,7 @@ def _asked(events: Sequence[Event], place: int) -> str:
         return ""
     is_reply = events[place - 1].happening == Happening.SAY
     said = events[place - 1].text if is_reply else ""
-    if named := _named_points(said, answer) or _listed_at(events[:place], answer)[1]:
+    if named := _named_points(said, answer) or _listed_at(events, place, answer)[1]:
         return f"{Role.ASSISTANT}: {named}"
     if len(answer) > SHORT_ANSWER:
         return ""

@@ -344,6 +344,8 @@ class CallTeller:
     def _told_runs(self) -> Iterator[Item]:
         """Yield each command once, with its last outcome and how often it was run."""
         again = {event.command or _answer_key(event) for event in self.standing}
+        every = enumerate((*self.events, *self.standing))
+        made = {each.name: place for place, each in every if not each.failed}
         for places in self._runs.values():
             place = places[-1]
             event = self.events[place]
@@ -358,7 +360,7 @@ class CallTeller:
             score = base + 20 * self._recency(place) + 6 * bool(_FAILS.search(texts[-1]))
             if event.failed and not event.command and event.effect == Effect.RUN:
                 # What failed is tried again, until it was made with success.
-                score += 0 if self._was_made(place) else _RETRIED
+                score += _RETRIED * (made.get(event.name, -1) < place)
             # Whoever tries again needs all that was given.
             sizes = ARGUMENTS if not event.failed else (ARGUMENTS[0], *ARGUMENTS[2:])
             whole, *shorter = (f"{call_line(event, size)}{times}" for size in sizes)
@@ -367,12 +369,6 @@ class CallTeller:
                 *(_after(line, _start(texts[-1], ARGUMENTS[-1])) for line in shorter),
             ]
             yield Item(Section.DONE, place, score, ranged(told)[-1 if is_shown else 0 :])
-
-    def _was_made(self, place: int) -> bool:
-        """Return whether a call that failed was made again with success."""
-        later = (*self.events[place + 1 :], *self.standing)
-        name = self.events[place].name
-        return any(each.name == name and not each.failed for each in later)
 
     def _told_reads(self) -> Iterator[Item]:
         """Yield what was read: short texts whole, files by their definitions, and all by name."""
