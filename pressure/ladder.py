@@ -49,6 +49,10 @@ EXCHANGE_SHARE = 0.7
 """The share of the room that the message before the last user turn may take to stay complete."""
 
 
+MEETING_SHARE = 0.6
+"""The share of the room that the recent turns of a meeting take at least: most are short."""
+
+
 class Rung(IntEnum):
     """How the atoms of a step are compressed."""
 
@@ -104,7 +108,10 @@ class Ladder:
             # The newest picture stays while it fits: no gist can say what it shows.
             shows = any(atom in self.columns.bared for atom in self.columns.newest)
             return max(self.whole_newest if shows else self.cut_newest, gentlest)
-        recent, reply = self.reach.recent_share * room, self.columns.reply
+        share, reply = self.reach.recent_share, self.columns.reply
+        if share and self.columns.is_meeting:
+            share = max(share, MEETING_SHARE)
+        recent = share * room
         answered = 0 if reply is None else self.columns.atoms.tokens[reply]
         if recent and answered <= EXCHANGE_SHARE * room:
             # What the user answers with a word is not to be read in a summary.

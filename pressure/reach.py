@@ -36,9 +36,10 @@ class Reach:
     """The options that say which turns compression keeps complete, as far as there is room.
 
     The last `keep_recent` turns are compressed last, or as many as fit into `keep_recent_tokens` if
-    that is set. If kept complete, they take at most `recent_share` of the room that fixed atoms
-    leave, and the newest results, which the model has not read yet, at most `newest_share` of it.
-    The rest is for gists. A reply that ends the window stays complete as long as it fits.
+    that is set, or, in a meeting of several named users, as many as fit. If kept complete, they
+    take at most `recent_share` of the room that fixed atoms leave, in a meeting 0.6 of it or more,
+    and the newest results, which the model has not read yet, at most `newest_share` of it. The rest
+    is for gists. A reply that ends the window stays complete as long as it fits.
 
     If a compression has a query, the atoms most relevant to it stay complete in up to `asked_share`
     of that room. With `cuts_question`, the last user turn is cut if nothing else helps, and goes
@@ -90,7 +91,8 @@ class Columns:
     `asked` are the atoms that a query keeps complete. `newest` and `question` are the atoms of
     these kinds, if there are any. `asking` are the last user turns if they may lose their parts.
     `is_open` states that the last atom waits for a result. `beside` maps FIXED atoms to the results
-    in them that may be cut. `rules` are the rules of the user.
+    in them that may be cut. `rules` are the rules of the user. `is_meeting` states that
+    several named users talk.
     """
 
     atoms: AtomColumns
@@ -107,6 +109,7 @@ class Columns:
     asking: frozenset[int] = frozenset()
     beside: Mapping[int, Sequence[int]] = {}
     rules: tuple[Rule, ...] = ()
+    is_meeting: bool = False
 
     @property
     def reply(self) -> int | None:
@@ -228,6 +231,7 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
         is_open=is_open,
         asking=frozenset(fixed if reach.cuts_beside else ()),
         rules=window.rules.all,
+        is_meeting=_is_meeting(atoms.turns, reach),
     )
     if reach.cuts_beside:
         columns = evolve(columns, beside=_beside_pinned(window, columns))
@@ -364,10 +368,18 @@ def _unanswered(atoms: AtomColumns) -> Sequence[int]:
     return []
 
 
+def _is_meeting(turns: Sequence[Turn], reach: Reach) -> bool:
+    """Return whether several named people talk, mostly in short turns."""
+    names = {turn.name for turn in turns if turn.role is Role.USER and turn.name}
+    return len(names) > 1 and reach.keep_recent_tokens is None and bool(reach.keep_recent)
+
+
 def _tail_start(atoms: AtomColumns, reach: Reach) -> int:
     """Return the first atom of the recent tail, which contains whole atoms only."""
     total = len(atoms.turns)
     if reach.keep_recent_tokens is None:
+        if _is_meeting(atoms.turns, reach):
+            return 0
         atom = len(atoms)
         while atom > 0 and total - atoms.bounds[atom] < reach.keep_recent:
             atom -= 1

@@ -7,7 +7,7 @@ from polycontext.window import Role
 
 from ..terms import STRONG, Kind, is_prose, kind_of, terms_of
 from .events import Event, Happening
-from .items import Item, Section, left_out, ranged
+from .items import Item, Section, is_told, left_out, ranged
 from .prose import is_question, sentences_of
 from .text_sessions import pasted
 from .thinning import thin, thinned
@@ -20,23 +20,31 @@ LONG, FINISHED = 300, (320, SHORT_ANSWER)
 """A message of more characters than this has shorter variants, and only ones of these sizes once
 other tasks followed it."""
 
-_SHARES, _REPORTED = (0.7, 0.45, 0.25, 0.1, 0.04), (4_000, 2_000, 1_000, 500, 250)
+_SHARES = (0.7, 0.45, 0.25, 0.1, 0.04)
+REPORTED = (4_000, 2_000, 1_000, 500, 250)
+"""The characters of the variants of a report."""
 
 _BLOCK = re.compile(
     r"^([ \t]*)(`{3,}+|~{3,}+)([^\n`]*+)\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
-_MARKS = re.compile(r"\[…[^\]\n]*\]")
 _POINT = re.compile(r"[ \t]*[*_]{0,2}(\d{1,2})[.)]")
 _RANGE = re.compile(r"\b(\d{1,2})(?:\s?(?:-|–|to|through)\s?(\d{1,2}))?\b")
 _WORDS = re.compile(
     r"\b(?:((?:option|number) one|first)|(two|second)|(three|third)|(four|fourth)|(five|fifth))\b"
 )
-_LEAST_LINES = 6
-"""A block of code in a message with more lines than this is told by its size."""
+_NAMES_POINTS = re.compile(
+    r"(?i)(?:\b(?:options?|numbers?|items?|points?|steps?|tasks?|issues?|findings?|do|fix|address"
+    r"|choose) |#)\d{1,2}\b(?![.,:]\d)|\A\W*\d{1,2}(?:(?:\W+and)?\W+\d{1,2})*\W*\Z"
+    r"|\bthe (?:first|second|third|fourth|fifth) (?:one|option|flight|item|point|issue)\b"
+)
+"""What surely names points of a list, not only a number."""
+_LEAST_LINES, _FAR = 6, 200
+"""A block of code in a message with more lines than this is told by its size; how many events back
+a list is looked for."""
 
 _NEWEST, _FIRST, _OTHERS, _RECENT = 120.0, 95.0, 70.0, 26.0
 _ANSWERED = 118.0
-_TASKS = 2
+TASKS = 2
 
 
 def ask_items(
@@ -49,9 +57,8 @@ def ask_items(
     """
     asks = [place for place, event in enumerate(events) if event.happening == Happening.ASK]
     last = {events[place].text: place for place in asks}
-    tasks = [place for place in asks if len(events[place].text) > SHORT_ANSWER]
     later = [event for event in standing if event.happening == Happening.ASK]
-    tasks += [len(events)] * sum(len(event.text) > SHORT_ANSWER for event in later)
+    tasks = tasks_of(events, standing)
     # A word such as "proceed" leaves the request before it open.
     live = tasks[-1] if tasks else -1
     for place in asks:
@@ -66,27 +73,78 @@ def ask_items(
             if is_task or place == live
             else _OTHERS + _RECENT * event.turn / max(1, total) + telling(event.text)
         )
-        is_finished = place in tasks[:-_TASKS]
+        is_finished = place in tasks[:-TASKS]
         # A message of nothing but marks says nothing.
         if variants := said_variants(event, is_finished=is_finished):
             section = Section.TASK if is_task else Section.SAID
             yield Item(section, place, score, variants, _asked(events, place))
 
 
+def tasks_of(events: Sequence[Event], standing: Sequence[Event]) -> list[int]:
+    """Return the places of requests that are no short answers; those that stay are at the end."""
+    return [
+        min(place, len(events))
+        for place, event in enumerate((*events, *standing))
+        if event.happening == Happening.ASK and len(event.text) > SHORT_ANSWER
+    ]
+
+
+def finished_before(events: Sequence[Event], standing: Sequence[Event]) -> int:
+    """Return the place before which all was done for requests that two others followed."""
+    return [0, *tasks_of(events, standing)[: 1 - TASKS]][-1]
+
+
 def answered_items(events: Sequence[Event], standing: Sequence[Event]) -> Iterator[Item]:
     """Yield the message that the first message in `standing` answers, if the user wrote that.
 
-    Its shorter variants have the points that the answer names by number, or the most telling lines.
+    Its shorter variants have the most telling lines.
     """
-    said, answer = events[-1:], next(iter(standing), None)
-    if answer is None or answer.happening != Happening.ASK or not said:
+    if _is_reply(events, standing) and len(events[-1].text) > SHORT_ANSWER:
+        yield _reported(len(events) - 1, *thinned(_lines(events[-1].text), *REPORTED))
+
+
+def pointed_items(events: Sequence[Event], standing: Sequence[Event]) -> Iterator[Item]:
+    """Yield the points of a list, however long ago it was told, that the last request names."""
+    asks = [place for place, each in enumerate(standing) if each.happening == Happening.ASK]
+    answer = standing[asks[-1]].text if asks else ""
+    if not answer or _listed_at(standing, asks[-1], answer)[1]:
         return
-    if said[0].happening == Happening.SAY and len(said[0].text) > SHORT_ANSWER:
-        text = "\n".join(line for line in said[0].text.splitlines() if line.strip())
-        named = _named_points(text, answer.text)
-        texts = (text, named) if named else thinned(text, *_REPORTED)
-        variants = ranged([f"{Role.ASSISTANT}: {each}" for each in texts])
-        yield Item(Section.KNOWN, len(events) - 1, _ANSWERED, variants)
+    place, named = _listed_at(events, len(events), answer)
+    if not named and not asks[-1] and _is_reply(events, standing):
+        place, named = len(events) - 1, _named_points(events[-1].text, answer)
+    if named:
+        yield _reported(
+            place, _lines(events[place].text) if place == len(events) - 1 else "", named
+        )
+
+
+def _is_reply(events: Sequence[Event], standing: Sequence[Event]) -> bool:
+    """Return whether the first message that stays is the user's answer to the last before it."""
+    said, answer = events[-1:], standing[:1]
+    return bool(said and answer) and (said[0].happening, answer[0].happening) == (
+        Happening.SAY,
+        Happening.ASK,
+    )
+
+
+def _lines(text: str) -> str:
+    return "\n".join(filter(str.strip, text.splitlines()))
+
+
+def _reported(place: int, *texts: str) -> Item:
+    variants = ranged([f"{Role.ASSISTANT}: {text}" for text in texts if text])
+    return Item(Section.KNOWN, place, _ANSWERED, variants)
+
+
+def _listed_at(events: Sequence[Event], end: int, answer: str) -> tuple[int, str]:
+    """Return the place of the last list before `end` with the points an answer names, and these."""
+    if not _NAMES_POINTS.search(answer):
+        return -1, ""
+    for place in reversed(range(max(0, end - _FAR), end)):
+        said = events[place]
+        if said.happening == Happening.SAY and (named := _named_points(said.text, answer)):
+            return place, named
+    return -1, ""
 
 
 def telling(text: str) -> float:
@@ -106,14 +164,19 @@ def said_variants(event: Event, *, is_finished: bool = False) -> tuple[str, ...]
     Of a request that `is_finished`, what was pasted is counted, and there are only short variants.
     """
     speaker = " ".join(("user", *event.name.split())) if event.name else "user"
-    text = _BLOCK.sub(_sized, event.text).strip()
+    text = without_code(event.text).strip()
     if is_finished and len(text) > SHORT_ANSWER:
         text = "\n\n".join(map(_own, text.split("\n\n")))
         texts = thinned(thin(text, FINISHED[0]), *FINISHED[1:])
     else:
         sizes = [int(len(text) * share) for share in _SHARES] if len(text) > LONG else []
         texts = thinned(text, *sizes)
-    return ranged([f"{speaker}: {each}" for each in texts if _MARKS.sub("", each).strip()])
+    return ranged([f"{speaker}: {each}" for each in texts if is_told(each)])
+
+
+def without_code(text: str) -> str:
+    """Return a text in which long blocks of code are told by their sizes."""
+    return _BLOCK.sub(_sized, text)
 
 
 def _sized(block: re.Match[str]) -> str:
@@ -133,10 +196,11 @@ def _own(block: str) -> str:
 def _asked(events: Sequence[Event], place: int) -> str:
     """Return the question that a short answer answers, or the points of a list that it names."""
     answer = events[place].text
-    if len(answer) > NAMING or not place or events[place - 1].happening != Happening.SAY:
+    if len(answer) > NAMING or not place:
         return ""
-    said = events[place - 1].text
-    if named := _named_points(said, answer):
+    is_reply = events[place - 1].happening == Happening.SAY
+    said = events[place - 1].text if is_reply else ""
+    if named := _named_points(said, answer) or _listed_at(events, place, answer)[1]:
         return f"{Role.ASSISTANT}: {named}"
     if len(answer) > SHORT_ANSWER:
         return ""
@@ -152,9 +216,10 @@ def _named_points(said: str, answer: str) -> str:
     """
     if len(answer) > NAMING:
         return ""
+    is_number = len(answer) <= SHORT_ANSWER or _NAMES_POINTS.search(answer)
     wanted = {
         number
-        for first, last in _RANGE.findall(answer)
+        for first, last in _RANGE.findall(answer if is_number else "")
         for number in range(int(first), min(int(last or first), int(first) + 9) + 1)
     } | {found.lastindex or 0 for found in _WORDS.finditer(answer.lower())}
     points, number = dict[int, list[str]](), 0

@@ -15,15 +15,17 @@ from attrs import define, field
 from polycontext.window import Role
 
 from ..gist import NO_TEXT
-from ..terms import strong_terms, terms_of
+from ..terms import is_strong, strong_terms, terms_of
+from .asks import REPORTED, finished_before
 from .events import ATTACHED, Effect, Event, Happening
-from .items import MARK, Item, Section, left_out, ranged
+from .items import MARK, Item, Section, is_told, ranged
 from .output import line_key, outcome
 from .pieces import one_line
 from .prose import is_item, sentences_of
-from .record_lines import MOST_RECORDS, changes_of, news_of, record_items, worth_by_kind
+from .record_lines import MOST_RECORDS, NEEDED, changes_of, news_of, record_items, worth_by_kind
 from .records import Record, inline, outer_records, parse_records, read_json
-from .thinning import picked, thin, thinned
+from .text_sessions import SEARCHES
+from .thinning import CODE, picked, thin, thinned
 
 ARGUMENTS, LEAST_ARGUMENT = (1_500, 600, 200, 90), 24
 """The most characters of the arguments of a call in its variants, and of an argument that always is
@@ -33,9 +35,8 @@ FEW_LINES, REPORT_LINES, REPORT_HEADINGS = 6, 20, 4
 """A text that was read with so few lines is told whole; a report has more than so many lines, and
 headings."""
 
-LONG_LINE, LEAST_NAME, MOST_DEFINED = 5, 5, 14
-"""The words of a line of prose, the letters of a name that asks for a file, and the definitions of
-a file that are told."""
+LONG_LINE, LEAST_NAME = 5, 5
+"""The words of a line of prose, and the letters of a name that asks for a file."""
 
 POINTER, NEWEST_FILES, OLDER, BEFORE = 300, 3, 25, 100
 """The most characters of a request that leaves the task to a file that it names; how many of the
@@ -49,7 +50,8 @@ MOST_READ, MOST_TELLERS = 30, 4
 """The files that are named, and the results that say a term that still tells something."""
 
 _TOLD, _ATTACHED, _DID = 0.05, 113.5, 90.0
-_NAMES, _FOUND, _CHANGED = 96.0, 58.0, 102.0
+_NAMES, _FOUND, _CHANGED, _RETRIED = 96.0, 58.0, 102.0, 40.0
+LEAST_DIGITS = 3
 _RUN, _RECORDS, _READ, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 30.0, 66.0, 66.0, 86.0
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n.*?^\s*\1\s*$", re.MULTILINE | re.DOTALL)
 _SPECIFICATION = re.compile(
@@ -61,15 +63,8 @@ _SHOWS = re.compile(r"(?:cd \S+ && )?(?:cat|less|head|nl|bat|sed|gh|glab|bd) ")
 _LISTS = re.compile(r"(?:cd \S+ && )?(?:ls|find|tree)\b")
 _DIGITS = re.compile(r"(?<=\D)\d{4,}\Z")
 _TASKS = re.compile(r"(?i)todo|(?:^|_)(?:update_)?plan(?:$|_)")
-_HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,4} \S|^\*\*[^*\n]{1,80}\*\*:?$", re.MULTILINE)
 _NUMBERED = re.compile(r"^\s*\d+(?:→|│|\t|:\s)", re.MULTILINE)
-_DEFINES = re.compile(
-    r"\s*(?:async |export |public |private |static |pub |default |abstract )*"
-    r"(?:def|class|fn|func|function|interface|type|struct|enum|module|defmodule|defp|describe|impl|trait)\b"
-)
-_CODE = re.compile(
-    r"[;{}]\s*$|^\s*(?:def|class|import|from|return|if|for|const|let|var|end|fn|func)\b|=>|\)\s*:?\s*$"
-)
 _FAILS = re.compile(r"error|fail|denied|not found|cannot|exception", re.IGNORECASE)
 
 
@@ -110,6 +105,12 @@ def call_line(event: Event, most: int = ARGUMENTS[2]) -> str:
     return f"{name}({', '.join([*told, *[MARK] * (len(shown) < len(texts))])})"
 
 
+def is_report(event: Event) -> bool:
+    """Return whether a call answered with a report, such as that of another agent."""
+    is_long = event.text.count("\n") > REPORT_LINES and not event.command
+    return is_long and len(_HEADING.findall(event.text)) >= REPORT_HEADINGS
+
+
 def _start(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} {MARK}"
 
@@ -142,6 +143,11 @@ class CallTeller:
     _heads: dict[str, int] = field(factory=dict)
     _asked: set[str] = field(factory=set)
     _named_files: set[str] = field(factory=set)
+    _finished: int = 0
+    _edits: dict[str, int] = field(factory=dict)
+    """The place of the last edit of each file, by its name."""
+    _wanted: set[str] = field(factory=set)
+    """The numbers of the last request that few records have."""
     _shown: dict[str, tuple[int, AbstractSet[str]]] = field(factory=dict)
     """The turns and keys of the latest results in the view, by what they are about."""
 
@@ -151,17 +157,30 @@ class CallTeller:
         for text in printed:
             self._seen.update({line_key(line) for line in text.splitlines() if len(line) > 1})
         self._asked, self._named_files = _named_by_requests(self.events)
+        wanted = _wanted(self.standing)
+        self._finished = finished_before(self.events, self.standing)
         self._changes = self.changed()
+        self._edits = {
+            each.path.rpartition("/")[2]: place
+            for place, each in enumerate((*self.events, *self.standing))
+            if each.happening == Happening.EDIT and not each.failed and each.path
+        }
         for event in self.standing:
             records = _records(event)
             keys = _keys(parse_records(event.text)[1]) if records else frozenset()
             self._shown[_subject(event, records)] = (event.turn, keys)
+        shared = Counter[str]()
         for place, event in enumerate(self.events):
             records = self._records_at(place, event)
             for term in terms_of(f"{event.arguments} {event.text}") if records else ():
                 self._tellers.setdefault(term, []).append(place)
             for term in chain.from_iterable(terms_of(record.header) for record in records):
                 self._heads.setdefault(term, place)
+            for record in records if wanted else ():
+                told = terms_of(f"{record.header} {inline(dict(record.pairs))}")
+                shared.update({_tail_of(term) for term in told} & wanted)
+        # What many records say tells none of them from the others.
+        self._wanted = {term for term in wanted if shared[term] <= MOST_TELLERS}
         for place, event in enumerate(self.events):
             if event.happening == Happening.CALL:
                 self._call(place, event)
@@ -183,18 +202,14 @@ class CallTeller:
         elif value is not None and not lead:
             self._answer(place, event, value)
         elif event.effect == Effect.RUN:
-            if (
-                event.text.count("\n") > REPORT_LINES
-                and len(_HEADING.findall(event.text)) >= REPORT_HEADINGS
-                and not event.command
-            ):
+            if is_report(event):
                 self._report(place, event, Section.KNOWN, _REPORT + 20 * self._recency(place))
             else:
                 self._runs.setdefault(_run_key(event), []).append(place)
         elif event.effect == Effect.READ:
             body = _unnumbered(event.text)
             if section := self._specifies(event, body):
-                score = _SPECIFIED + 6 * self._recency(place)
+                score = _SPECIFIED + 6 * self._recency(place) - OLDER * self._is_edited(place)
                 self._report(place, event._replace(text=body), section, score)
             else:
                 read = normpath(event.path) if event.path else call_line(event, 2_000)
@@ -213,11 +228,18 @@ class CallTeller:
             self._items[place] = [Item(Section.KNOWN, place, score, variants)]
 
     def _report(self, place: int, event: Event, section: Section, score: float) -> None:
-        line = call_line(event, ARGUMENTS[-1])
+        line = ("" if event.arguments else event.path) or call_line(event, ARGUMENTS[-1])
         whole = "\n".join(each for each in event.text.splitlines() if each.strip())
-        texts = thinned(whole, len(whole) * 2 // 3, len(whole) // 3, 1000, 500)
+        sizes = (len(whole) * 2 // 3, len(whole) // 3, *REPORTED[2:])
+        score -= OLDER * (place < self._finished)
+        texts = thinned(whole, *(REPORTED if event.effect == Effect.RUN else sizes))
         told = ranged([f"from {line}:\n{each}" for each in texts])
         self._items[place] = [Item(section, place, score, told)]
+
+    def _is_edited(self, place: int) -> bool:
+        """Return whether a file was edited after it was read."""
+        name = self.events[place].path.rpartition("/")[2]
+        return self._edits.get(name, -1) > place
 
     def changed(self) -> dict[int, tuple[str, ...]]:
         """Return by place what records say that differs from what an earlier result said."""
@@ -235,10 +257,10 @@ class CallTeller:
     def _worth(self, place: int, term: str) -> float:
         """Return what a term is worth in a result: more if it is named, less if told before."""
         strong = worth_by_kind(term)
-        # A card is named by its last digits.
-        digits = _DIGITS.search(term) if strong else None
-        named = self.named.get(term) or (self.named.get(digits[0], 0.0) if digits else 0.0)
+        named = self.named.get(term) or self.named.get(_tail_of(term), 0.0)
         worth = min(named, 4) + strong
+        if {term, _tail_of(term)} & self._wanted:
+            return worth + NEEDED
         tellers = self._tellers.get(term, [place])
         # A record is told where it stands whole, not where a list names it.
         if self._heads.get(term, place) != place or len(tellers) > MOST_TELLERS:
@@ -307,7 +329,7 @@ class CallTeller:
         lines = [line for line in body.splitlines() if line.strip()]
         if len(lines) < FEW_LINES:
             return None
-        code = sum(_CODE.search(line) is not None for line in lines)
+        code = sum(CODE.search(line) is not None for line in lines)
         words = sum(len(line.split()) >= LONG_LINE or is_item(line) for line in lines)
         if words < len(lines) / 2 or code > len(lines) / 4:
             return None
@@ -321,18 +343,24 @@ class CallTeller:
 
     def _told_runs(self) -> Iterator[Item]:
         """Yield each command once, with its last outcome and how often it was run."""
-        again = {event.command for event in self.standing}
+        again = {event.command or _answer_key(event) for event in self.standing}
+        every = enumerate((*self.events, *self.standing))
+        made = {each.name: place for place, each in every if not each.failed}
         for places in self._runs.values():
             place = places[-1]
             event = self.events[place]
             # What the same command says in the view is the latest.
-            if event.command and event.command in again:
+            is_shown = (event.command or _answer_key(event)) in again
+            if is_shown and event.command:
                 continue
             texts = outcome(event.text, self._seen)
             times = _times([self.events[each] for each in places])
             # A tool does what its name says; most commands only look or try.
             base = _RUN if event.command else _DID
             score = base + 20 * self._recency(place) + 6 * bool(_FAILS.search(texts[-1]))
+            if event.failed and not event.command and event.effect == Effect.RUN:
+                # What failed is tried again, until it was made with success.
+                score += _RETRIED * (made.get(event.name, -1) < place)
             # Whoever tries again needs all that was given.
             sizes = ARGUMENTS if not event.failed else (ARGUMENTS[0], *ARGUMENTS[2:])
             whole, *shorter = (f"{call_line(event, size)}{times}" for size in sizes)
@@ -340,7 +368,7 @@ class CallTeller:
                 *(_after(whole, text) for text in texts),
                 *(_after(line, _start(texts[-1], ARGUMENTS[-1])) for line in shorter),
             ]
-            yield Item(Section.DONE, place, score, ranged(told))
+            yield Item(Section.DONE, place, score, ranged(told)[-1 if is_shown else 0 :])
 
     def _told_reads(self) -> Iterator[Item]:
         """Yield what was read: short texts whole, files by their definitions, and all by name."""
@@ -351,11 +379,12 @@ class CallTeller:
             read = [place for place in places if not self.events[place].failed] or places
             place = read[-1]
             event = self.events[place]
-            shown = outcome(event.text)[0] if _LISTS.match(event.command) else event.text
+            shown = outcome(event.text)[0] if _lists(event) else event.text
             body = [line for line in _unnumbered(shown).splitlines() if line.strip()]
             label = f"{event.path or call_line(event)}"
-            # Who needs more of an older file reads it again.
-            recency = 25 * self._recency(place) - OLDER * (place not in lasts[-NEWEST_FILES:])
+            # Who needs more of an older file, or of one that was edited since, reads it again.
+            is_old = place not in lasts[-NEWEST_FILES:]
+            recency = 25 * self._recency(place) - OLDER * (is_old + self._is_edited(place))
             if not body:
                 continue
             if len(body) <= FEW_LINES or event.failed:
@@ -366,17 +395,14 @@ class CallTeller:
                     tuple(_after(label, text) for text in outcome(event.text, self._seen)),
                 )
                 continue
-            named.append(f"{label} ({len(body)} lines)")
-            definitions = (one_line(line)[:110] for line in body if _DEFINES.match(line[:300]))
-            defined = [*dict.fromkeys(definitions)]
-            whole, none = thin("\n".join(body), 8_000), left_out(len(body), "line")
-            texts = [whole, *picked(body, self._worth_of_line, 1_200, 400, 120)]
-            if defined:
-                rest = len(defined) - MOST_DEFINED
-                more = [left_out(rest, "definition")] if rest > 0 else []
-                texts.append("\n".join([*defined[:MOST_DEFINED], *more]))
-            variants = ranged([f"{label}:\n{text}" for text in texts if text not in ("", none)])
-            yield Item(Section.KNOWN, place, _READ + recency, variants)
+            if not SEARCHES.match(event.name):
+                named.append(f"{label} ({len(body)} lines)")
+            texts = [
+                *(thin("\n".join(body), size) for size in (8_000, 700)),
+                *picked(body, self._worth_of_line, 1_200, 400, 120),
+            ]
+            if variants := ranged([f"{label}:\n{text}" for text in texts if is_told(text)]):
+                yield Item(Section.KNOWN, place, _READ + recency, variants)
         if named:
             last = max(places[-1] for places in self._reads.values())
             sizes = dict.fromkeys(min(size, len(named)) for size in (MOST_READ, 10, 4, 1))
@@ -386,6 +412,27 @@ class CallTeller:
                 _NAMES,
                 tuple(f"read: {'; '.join(named[-size:])}" for size in sizes),
             )
+
+
+def _wanted(standing: Sequence[Event]) -> set[str]:
+    """Return the numbers by which the last request can name one record among others."""
+    asks = [each.text for each in standing if each.happening == Happening.ASK]
+    terms = terms_of(asks[-1]) if asks else ()
+    return {term for term in terms if len(term) >= LEAST_DIGITS and term.isdigit()}
+
+
+def _tail_of(term: str) -> str:
+    """Return the last digits of an id, by which people name a card, or the term."""
+    digits = _DIGITS.search(term) if is_strong(term) else None
+    return digits[0] if digits else term
+
+
+def _lists(event: Event) -> bool:
+    """Return whether a call lists files, a line each."""
+    lines = [*filter(is_told, event.text.splitlines())]
+    return bool(_LISTS.match(event.command)) or (
+        not event.path and len(lines) > FEW_LINES and not any(" " in line.strip() for line in lines)
+    )
 
 
 def _named_by_requests(events: Sequence[Event]) -> tuple[set[str], set[str]]:
@@ -405,6 +452,10 @@ def _run_key(event: Event) -> str:
         return event.name
     shown = "" if event.failed else event.arguments
     return event.command or f"{event.name}\t{shown}\t{event.text}"
+
+
+def _answer_key(event: Event) -> str:
+    return f"{event.name}\t{event.arguments}\t{event.text}"
 
 
 def _times(runs: Sequence[Event]) -> str:

@@ -11,7 +11,8 @@ from polycontext.window import EstimatingCounter, Role, TokenCounter, Turn
 from polycontext.window.filler import is_opening
 
 from ..terms import relevance
-from .call_items import call_line
+from .asks import without_code
+from .call_items import call_line, is_report
 from .events import Effect, Event, Happening
 from .items import MARK, Item, Section
 from .note import items_of, rule_items
@@ -206,9 +207,10 @@ def _shortened(event: Event) -> Event:
     if event.happening == Happening.EDIT or len(event.text) <= MOST_OUTPUT:
         return event._replace(text=_thinned(event.text, MOST_OUTPUT))
     _, value = parse_records(event.text)
-    if value is None and event.effect == Effect.READ:
+    if value is None and (event.effect == Effect.READ or is_report(event)):
         # Equal lines of a file are not one line that was printed again.
-        return event._replace(text=_thinned(event.text, MOST_OUTPUT))
+        text = without_code(event.text) if event.effect == Effect.RUN else event.text
+        return event._replace(text=_thinned(text, MOST_OUTPUT))
     if value is None:
         lines = telling_lines(event.text)[:MOST_LINES]
         return event._replace(text=thin("\n".join(lines), MOST_OUTPUT))

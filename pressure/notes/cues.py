@@ -58,7 +58,8 @@ _INTENTION = re.compile(
     r"|接下来|下一步|然后我|我(?:会|将|要|先|再)|之后(?:我|再)|次[には]|これから|続いて|このあと|その後|つもりです|予定です"
 )
 _GUESS = re.compile(
-    r"\b(?:wait|hmm|seems?|might|maybe|perhaps|probably|presumably|apparently|implied|would"
+    r"^if\b|\b(?:wait|hmm|seems?|usually|possibly|likely|must be|has to be"
+    r"|might|maybe|perhaps|probably|presumably|apparently|implied|would"
     r"|approximately|not sure|let's|(?:if|unless|so|since|but|what) (?:i|we)"
     r"|i (?:can|could|should|must|need|want|guess|suspect|assume|wonder)"
     r"|(?:we|it) (?:can|could|should|may))\b"
@@ -69,6 +70,10 @@ _CLOSER = re.compile(
     r"|lovely|wonderful|safe|pleasant))\b|^\W*(?:thank(?:s| you)|you(?:'re| are) (?:very )?welcome"
     r"|no (?:worries|problem)|good ?bye|take care|gern geschehen|vielen dank|danke|de rien|merci"
     r"|de nada|gracias)\b[^,.;:!?]*\W*$",
+)
+_REMARK = re.compile(
+    r"(?:(?:ok(?:ay)?|perfect|great|excellent|good|now|so)\b[\s,!.:—-]{0,4}){0,2}"
+    r"(?:(?:i|we) (?:now )?(?:see|have|understand)|this (?:matches|confirms))\b"
 )
 _BRIEF = re.compile(r"\D{0,120}")
 
@@ -100,6 +105,11 @@ def is_guess(sentence: str) -> bool:
     (True, False)
     """
     return _GUESS.search(sentence.lower()) is not None
+
+
+def is_remark(sentence: str) -> bool:
+    """Return whether a sentence says only that something was understood or is fine."""
+    return _REMARK.match(sentence.lower()) is not None
 
 
 def is_closer(sentence: str) -> bool:

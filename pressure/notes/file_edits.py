@@ -10,12 +10,14 @@ from attrs import define, field
 
 from polycontext.window.items import outline_of
 
+from .asks import finished_before
 from .events import Change, Effect, Event, Happening
 from .file_history import FileHistory, Step, pattern_of, signed_lines
 from .items import Item, Section, left_out
 
-EDITED, RECENT, COMMITTED = 74.0, 12.0, 80.0
-"""The score of the edits of a file, what the newest have more, and that of commits."""
+EDITED, RECENT, COMMITTED, FINISHED = 74.0, 12.0, 80.0, 25.0
+"""The score of the edits of a file, what the newest have more, that of commits, and what
+finished ones have less."""
 
 _MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
 _LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
@@ -43,7 +45,8 @@ def edit_items(
     they undo or overwrite is not told, either. A failed edit is told only if nothing later edited
     the file. `total` is the number of turns.
     """
-    return [*_items(_history(events, standing), events, max(1, total))]
+    finished = finished_before(events, standing)
+    return [*_items(_history(events, standing), events, max(1, total), finished)]
 
 
 def _history(events: Sequence[Event], standing: Sequence[Event]) -> FileHistory:
@@ -116,7 +119,9 @@ def _current(event: Event, changed: Mapping[str, _Changed]) -> Event:
     return event._replace(text="\n".join(lines))
 
 
-def _items(files: FileHistory, events: Sequence[Event], total: int) -> Iterator[Item]:
+def _items(
+    files: FileHistory, events: Sequence[Event], total: int, finished: int = 0
+) -> Iterator[Item]:
     def item(place: int, score: float, *variants: str) -> Item:
         recency = RECENT * events[place].turn / total
         whole = tuple(dict.fromkeys(filter(None, variants)))
@@ -126,7 +131,7 @@ def _items(files: FileHistory, events: Sequence[Event], total: int) -> Iterator[
         last = max((step.event for step in steps), default=-1)
         variants = [*_variants(path, steps)] if last >= 0 else []
         if variants:
-            yield item(last, EDITED, *variants)
+            yield item(last, EDITED - FINISHED * (last < finished), *variants)
     for path, steps in files.failed.items():
         told = [step for step in steps if step.event >= 0]
         if told and not any(step.event < 0 for step in steps):

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..terms import is_strong, strong_terms, terms_of
-from .asks import telling
-from .cues import MOST_STEPS, is_done, is_open
+from .asks import finished_before, telling
+from .cues import MOST_STEPS, is_done, is_open, is_remark
 from .events import Event, Happening
 from .items import MARK, Item, Section, ranged
 from .pieces import one_line
@@ -14,17 +14,24 @@ from .prose import is_closer, is_guess, is_intention, is_question, sentences_of
 from .records import inline, read_json
 from .thinning import thinned
 
-_LEAST_WORDS, _BRIEF, _TELLING = 6, 60, 160
+_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED = 6, 60, 160, 3, 20
 _ACTS = frozenset({Happening.CALL, Happening.EDIT, Happening.OUTPUT, Happening.CODE})
 _LABEL = re.compile(r"\A(?:THOUGHT|DISCUSSION|Thought|Reasoning)[:\s]+")
 _OPEN = 119.0
 _CLOSING, _CLOSED, _FOUND, _VAGUE, _GUESSED, _RECENT = 84.0, 48.0, 42.0, 24.0, 0.0, 30.0
 
 
-def finding_items(events: Sequence[Event], total: int, *, is_answered: bool) -> Iterator[Item]:
-    """Yield what the assistant reported at the end of its work, and what it found on the way."""
-    closers = [*_closing(events)]
+def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int) -> Iterator[Item]:
+    """Yield what the assistant reported at the end of its work, and what it found on the way.
+
+    What was only weighed long ago is not told; it is decided since.
+    """
+    is_answered = any(each.happening == Happening.SAY for each in standing)
+    closers, finished = [*_closing(events)], finished_before(events, standing)
     closed = set(closers)
+    last = [place for place, each in enumerate(events) if each.happening == Happening.SAY][
+        -_WEIGHED:
+    ]
     for place, event in enumerate(events):
         if event.happening != Happening.SAY:
             continue
@@ -37,11 +44,15 @@ def finding_items(events: Sequence[Event], total: int, *, is_answered: bool) -> 
             yield Item(
                 Section.KNOWN,
                 place,
-                _CLOSING if newest else _CLOSED + recency + telling(text),
+                _CLOSING
+                if newest
+                else _CLOSED + recency + telling(text) - _FINISHED * (place < finished),
                 tuple(f"assistant: {each}" for each in thinned(text, 1200, 600, 300)),
             )
         elif told := [*_telling(events, place)]:
             found = [index for index, (_, each) in enumerate(told) if not is_guess(each)]
+            if not found and place not in last:
+                continue
             ranked = sorted(found or range(len(told)), key=lambda index: -_worth(told, index))
             shown = ([told[index] for index in sorted(ranked[:most])] for most in (5, 2, 1))
             strong = any(strong_terms(told[index][1]) for index in found)
@@ -77,6 +88,7 @@ def _telling(events: Sequence[Event], place: int) -> Iterator[tuple[int, str]]:
             not is_intention(each)
             and not is_question(each)
             and not is_closer(each)
+            and (not is_remark(each) or any(map(is_strong, terms_of(each))))
             and not each.endswith((":", "："))
             and len(terms_of(each)) >= _LEAST_WORDS // 2
             and len(each.split()) >= (_LEAST_WORDS if each.isascii() else 1)

@@ -1,5 +1,6 @@
 """Items of a note: whole texts about events, in variants from long to short."""
 
+import re
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -43,6 +44,18 @@ class Item(NamedTuple):
 
 MARK = "[…]"
 """Stands for omitted text."""
+
+
+_MARKS = re.compile(r"\[…[^\]\n]*\]")
+
+
+def is_told(text: str) -> bool:
+    """Return whether a text is more than marks for what is left out.
+
+    >>> is_told("[… 3 lines]"), is_told("x = 1")
+    (False, True)
+    """
+    return bool(_MARKS.sub("", text).strip())
 
 
 def left_out(number: int, what: str) -> str:

@@ -10,7 +10,7 @@ from polycontext.window import TokenCounter
 from polycontext.window.rules import RULES_TITLE
 
 from ..terms import is_strong, relevance, strong_terms, terms_of
-from .asks import answered_items, ask_items
+from .asks import answered_items, ask_items, pointed_items
 from .call_items import CallTeller
 from .events import Effect, Event, Happening
 from .file_edits import current_reads, edit_items
@@ -54,7 +54,6 @@ def items_of(
     """
     total = events[-1].turn + 1 if events else 0
     events = current_reads(current_plans(events, standing), standing)
-    is_answered = any(each.happening == Happening.SAY for each in standing)
     items = [*_line_items(events)]
     chars = None if room is None else _CHARS_A_TOKEN * room
     asked = query or next((e.text for e in reversed(standing) if e.happening == Happening.ASK), "")
@@ -63,10 +62,12 @@ def items_of(
         items += said
     else:
         items += ask_items(events, standing, total=total, is_anchored=is_anchored)
-        items += finding_items(events, total, is_answered=is_answered)
+        items += finding_items(events, standing, total)
     items += open_items(events, standing)
-    if not said and (answered := [*answered_items(events, standing)]):
-        items = [item for item in items if item.event != answered[0].event] + answered
+    pointed = [*pointed_items(events, standing)]
+    if answered := pointed or ([] if said else [*answered_items(events, standing)]):
+        last = {len(events) - 1} & {answered[0].event}
+        items = [item for item in items if item.event not in last] + answered
     items += plan_items(events)
     items += edit_items(events, standing, total=total)
     items += CallTeller(events, total, named_in(events, standing), standing).items()

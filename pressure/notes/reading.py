@@ -90,6 +90,8 @@ class _Reader:
     """The name of the user's command of which the host gives the text next, or ""."""
     observed: bool = False
     """Whether a harness has answered a command."""
+    called: bool = False
+    """Whether the assistant has made a call."""
     opened: str = ""
     """The file that an editor said is open."""
 
@@ -175,7 +177,10 @@ class _Reader:
             and is_observation(following.text, awaited=_ends_in_command(text))
         )
         start = len(self.events)
-        self.events += read_text(text, named, runs=runs, hosted=self.hosted)
+        self.called = self.called or bool(turn.tool_calls)
+        said = read_text(text, named, runs=runs, hosted=self.hosted, calls=self.called)
+        self.called = self.called or any(event.effect for event in said)
+        self.events += said
         self.hosted = False
         if runs:
             commands = [

@@ -32,6 +32,10 @@ _GAIN, _MOST_WORTH, _FIRST = 4.0, 5.0, 4.0
 _SAID, _LEAST_SAID, _SEVERAL = 0.02, 2, 3
 """How much is left of the worth of what the call says, or what all of several records have."""
 
+NEEDED = 50.0
+"""What the worth of a term gains that the last request names: a pair with it is always told."""
+
+_ASKED = 40.0
 _SUM, _SYMBOL = 0.6, 0.3
 """The worth of an amount, and of a term that is joined by underscores, beside that of an id."""
 
@@ -69,6 +73,7 @@ def record_items(
         line = lines[place]
         variants = ranged([*line.variants()])
         gain = _GAIN * min(line.worth, _MOST_WORTH) + (_FIRST if not place else 0.0)
+        gain += _ASKED * (line.worth >= NEEDED)
         parent = line.record.parent
         yield Item(Section.KNOWN, event, score + gain, variants, "", opening, count, parent)
 
@@ -143,7 +148,9 @@ class _RankedLine(NamedTuple):
         pairs = {key: value for key, value in self.record.pairs.items() if not _is_empty(value)}
         order = sorted(pairs, key=lambda key: -self.worths[key])
         for nth, most_pairs in enumerate(PAIRS):
-            kept = [key for key in order if not nth or _is_short(pairs[key])][:most_pairs]
+            kept = [key for key in order if not nth or _is_short(pairs[key])]
+            needed = sum(self.worths[key] >= NEEDED for key in kept)
+            kept = kept[: max(most_pairs, needed)]
             if nth and not any(self.worths[key] >= _TELLING for key in kept):
                 return
             texts = [_pair(key, pairs[key], whole=not nth) for key in pairs if key in kept]

@@ -62,6 +62,8 @@ _CORRECTS = re.compile(
     re.IGNORECASE,
 )
 _TAIL = 8
+_SOUND, _MANY_SOUNDS = re.compile(r"\{[a-z]{3,20}\}"), 5
+"""A mark of a transcript, and in how many messages it stands."""
 
 
 class _Message(NamedTuple):
@@ -169,7 +171,7 @@ def _messages(events: Sequence[Event]) -> list[_Message]:
 
     A name counts if it is the event's, or if most messages begin with one of a few names.
     """
-    texts = [*_texts(events)]
+    texts = _without_sounds([*_texts(events)])
     dates = [_STAMP.match(text) for _, text in texts]
     stamps = [date[0] if date and _DIGIT.search(date[0]) else "" for date in dates]
     names = [_SPEAKER.match(text, len(at)) for (_, text), at in zip(texts, stamps, strict=True)]
@@ -194,6 +196,18 @@ def _messages(events: Sequence[Event]) -> list[_Message]:
             _Message(place, event.turn, speaker, stamp.strip(), text[start:].strip(), is_user)
         )
     return found
+
+
+def _without_sounds(texts: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return texts without the marks of a transcript for laughs and breaks, which are in many."""
+    times = Counter(mark for _, text in texts for mark in {*_SOUND.findall(text)})
+    sounds = {mark for mark, number in times.items() if number >= _MANY_SOUNDS}
+    if not sounds:
+        return [*texts]
+    spoken = re.compile(
+        rf"[ \t]*(?:{'|'.join(map(re.escape, sorted(sounds)))})(?=[ \t]|$)", re.MULTILINE
+    )
+    return [(place, spoken.sub("", text)) for place, text in texts]
 
 
 def _is_name(name: str) -> bool:

@@ -28,6 +28,7 @@ from .patches import (
     opens_block,
     path_label,
 )
+from .pieces import one_line
 from .prose import is_item
 
 _FENCE = re.compile(r"[ \t]{0,12}(`{3,}|~{3,})[ \t]*([^`\n]{0,200})\Z")
@@ -75,6 +76,8 @@ _CHANGED = re.compile(
     r"(?:The file|File created successfully at:?|Applied \d{1,4} edits? to) (\S{1,400}?):?(?: |$)",
     re.MULTILINE,
 )
+_EDITORS = re.compile(r"(?i)edit|writ|replace|insert|patch|creat|delet|remov|update|undo")
+SEARCHES = re.compile(r"(?i)(?:\w*grep\w*|glob|\w*search|\w*fetch|task|agent)\Z")
 _READ_TITLES = ("Read ", "Searched ", "Grep ", "Listed ", "Web ", "Fetched ")
 _TITLES = (*_READ_TITLES, "Edit", "Ran ", "Terminal ", "Created ", "Deleted ", "MCP ")
 _LOG_SHARE, _LOG_LINES, _LONGEST = 0.5, 2, 400
@@ -207,13 +210,15 @@ def pasted(lines: Sequence[str], *, listed: bool = False) -> Happening | None:
     return Happening.OUTPUT if logged else Happening.CODE
 
 
-def read_text(text: str, base: Event, *, runs: bool, hosted: bool = False) -> list[Event]:
+def read_text(
+    text: str, base: Event, *, runs: bool, hosted: bool = False, calls: bool = False
+) -> list[Event]:
     """Return the events that a message of the assistant tells, with the turn and id of `base`.
 
     `runs` states that the last block is a command whose output is the next message, `hosted` that
-    a host may print in it.
+    a host may print in it. Of an assistant that `calls` tools, a diff in prose is only shown.
     """
-    events = [*_read(text, base, runs=runs, hosted=hosted)]
+    events = [*_read(text, base, runs=runs, hosted=hosted, calls=calls)]
     if not _NO_MATCH.search(text):
         return events
     # The host repeats the blocks that it could not apply.
@@ -227,7 +232,7 @@ def read_text(text: str, base: Event, *, runs: bool, hosted: bool = False) -> li
     ]
 
 
-def _read(text: str, base: Event, *, runs: bool, hosted: bool) -> Iterator[Event]:
+def _read(text: str, base: Event, *, runs: bool, hosted: bool, calls: bool) -> Iterator[Event]:
     parts = segments(text)
     hosted = hosted or _HOSTED.search(text) is not None
     applied = [*map(str.strip, _APPLIED.findall(text))] if hosted else None
@@ -251,7 +256,8 @@ def _read(text: str, base: Event, *, runs: bool, hosted: bool) -> Iterator[Event
                 command = read_command(part.text.strip().removeprefix("$ "))
                 yield from call_events(command, base._replace(name=language or "shell"), output)
             else:
-                yield from _block(part.text, language, path, base, applied)
+                is_shown = calls and not hosted
+                yield from _block(part.text, language, path, base, applied, is_shown=is_shown)
             label = ""
 
 
@@ -271,10 +277,16 @@ def _is_edit(text: str, language: str) -> bool:
 
 
 def _block(
-    body: str, language: str, path: str, base: Event, applied: Sequence[str] | None
+    body: str,
+    language: str,
+    path: str,
+    base: Event,
+    applied: Sequence[str] | None,
+    *,
+    is_shown: bool,
 ) -> Iterator[Event]:
     """Yield the events of a block that is not run with the next message as its output."""
-    if edits := _edits_of(body, language, path):
+    if not is_shown and (edits := _edits_of(body, language, path)):
         for edit in edits:
             where = edit.path or (applied[0] if applied and len(applied) == 1 else "")
             failed = applied is not None and where not in applied
@@ -336,20 +348,29 @@ def _tool(text: str, base: Event) -> Iterator[Event]:
         return
     name, title = (used[1], used[2]) if used else (title.partition(" ")[0].lower(), title)
     parts = segments(body)
+    if parts and parts[0].kind is Kind.PROSE:
+        title = title or one_line(parts[0].text)[:_LONGEST]
     blocks = [part for part in parts if part.kind is Kind.FENCED]
-    path = _path_in(title, body)
+    path = "" if SEARCHES.match(name) else _path_in(title, body)
     is_shell = name.lower() in SHELLS or 'data-tool-type="shell"' in text[:200]
     if is_shell and (command := _command_in(title, parts)):
         outputs = [part.text for part in blocks if part.language.lower() not in SHELLS]
         call, result = read_command(command), "\n".join(outputs)
     else:
-        edits = [*_edits_in(name, path, blocks)]
         is_read = title.startswith(_READ_TITLES)
-        effect = read_call(ToolCall("1", name, "{}")).effect
-        effect = Effect.EDIT if edits else Effect.READ if is_read else effect
+        effect = Effect.READ if is_read else read_call(ToolCall("1", name, "{}")).effect
+        # A diff that was read or reported is nobody's edit.
+        edits = [*_edits_in(name, path, blocks)] if _EDITORS.search(name) else []
+        effect = Effect.EDIT if edits else effect
         call = Call(effect, "", "" if path else title, path, tuple(edits))
-        result = "\n".join(part.text for part in blocks) or body
+        result = _inside(body) or body
     yield from call_events(call, base._replace(name=name), result)
+
+
+def _inside(body: str) -> str:
+    """Return what stands between the first and the last fence, or ""."""
+    fences = [*re.finditer(r"^[ \t]*(?:`{3,}|~{3,})[^`\n]*$", body, re.MULTILINE)]
+    return body[fences[0].end() + 1 : fences[-1].start()].rstrip("\n") if fences[1:] else ""
 
 
 def _command_in(title: str, parts: Sequence[Segment]) -> str:

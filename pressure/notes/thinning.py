@@ -13,6 +13,19 @@ from .prose import sentences_of
 LONG_LINE = 240
 """A line of more characters is read as sentences, and is never picked."""
 
+_DEFINES = re.compile(
+    r"\s*(?:\d+(?:→|│|\t|:\s)\s*)?"
+    r"(?:async |export |public |private |static |pub |default |abstract )*(?:"
+    r"def|class|fn|func|function|interface|type|struct|enum|module|defmodule|defp|describe|impl|trait)\b"
+)
+CODE = re.compile(
+    r"[;{}]\s*$|^\s*(?:def|class|import|from|return|if|for|const|let|var|end|fn|func)\b|=>|\)\s*:?\s*$"
+)
+"""What defines something, and lines of code, in which a word such as "error" reports nothing."""
+
+_CODED, _LEAST_CODE = 0.3, 12
+"""The share of such lines in code, and of how many lines at least."""
+
 _LOOKED_AT = 300
 """The characters that tell what a piece is."""
 
@@ -101,8 +114,15 @@ def thinned(text: str, *sizes: int) -> tuple[str, ...]:
     return ranged([text, *(thin(text, size) for size in sizes if size < len(text))])
 
 
+def _is_code(pieces: Sequence[Piece]) -> bool:
+    coded = sum(CODE.search(piece.text[:_LOOKED_AT]) is not None for piece in pieces)
+    return coded >= _CODED * max(_LEAST_CODE, len(pieces))
+
+
 def _heads_of(pieces: Sequence[Piece]) -> list[int]:
     """Return for each piece the index of the heading that it stands under, or -1."""
+    if _is_code(pieces):
+        return [-1] * len(pieces)
     headings = [_HEADING.match(piece.text[:_LOOKED_AT]) is not None for piece in pieces]
     last = accumulate((place if is_head else -1 for place, is_head in enumerate(headings)), max)
     return [-1 if is_head else head for is_head, head in zip(headings, last, strict=True)]
@@ -111,22 +131,23 @@ def _heads_of(pieces: Sequence[Piece]) -> list[int]:
 def order_of(pieces: Sequence[Piece]) -> list[int]:
     """Return the places of pieces, the most telling first.
 
-    The first and last line come first, then failures, figures, and items and names; a sentence
-    stands for itself wherever it is.
+    The first and last line come first, then failures, figures, and items and names, or the
+    definitions in code; a sentence stands for itself wherever it is.
     """
     places = range(len(pieces))
     are_lines = bool(pieces) and pieces[-1].line >= len(pieces) - 1
     first = {pieces[place].text: place for place in reversed(places)}
+    is_code = _is_code(pieces)
 
     def rank(place: int) -> int:
         text = pieces[place].text[:_LOOKED_AT]
         if are_lines and place in (0, len(pieces) - 1):
             return 0
-        if first[pieces[place].text] < place:
+        if not is_code and first[pieces[place].text] < place:
             return 5
-        if says_failure(text):
+        if _DEFINES.match(text) if is_code else says_failure(text):
             return 1
-        if _FIGURE.search(_NUMBER.sub("", text)):
+        if not is_code and _FIGURE.search(_NUMBER.sub("", text)):
             return 2
         return 3 if _LISTED.match(text) or _NAME.search(text) else 4
 

@@ -6,6 +6,7 @@ import pytest
 
 from polycontext.base import InvalidOptionError
 from polycontext.pressure import ContextProjector, Reach
+from polycontext.window import Turn
 from tests.pressure.samples import calls, extended, opened, result, talk, user, words
 
 ILLEGAL: dict[str, dict[str, Any]] = {
@@ -61,3 +62,15 @@ def test_a_share_of_nothing_is_nothing() -> None:
     )
     assert {"t9", "t10", "t12"} <= set(nothing.plan_within(window, tokens).lowered)
     assert not {"t9", "t10", "t12"} & set(everything.plan_within(window, tokens).lowered)
+
+
+def test_the_tail_of_a_meeting_is_a_share_of_the_room() -> None:
+    """Short turns of several people stay as far as the share reaches, not six of them."""
+    names = ("Ann", "Bo")
+    said = [Turn("user", f"The berth {n} is free.", name=names[n % 2]) for n in range(90)]
+    alone = [Turn("user", f"The berth {n} is free.", name="Ann") for n in range(90)]
+    kept = [
+        len(ContextProjector().compress(extended(opened(), turns), 0.3).kept)
+        for turns in (said, alone)
+    ]
+    assert kept[0] > 12 > kept[1]

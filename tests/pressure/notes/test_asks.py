@@ -2,7 +2,7 @@
 
 import pytest
 
-from polycontext.pressure.notes.asks import answered_items, ask_items, said_variants
+from polycontext.pressure.notes.asks import answered_items, ask_items, pointed_items, said_variants
 from polycontext.pressure.notes.events import Event, Happening
 from polycontext.pressure.notes.items import Item, Section
 from tests.pressure.notes.conversations import read, talk
@@ -115,11 +115,29 @@ def test_an_answer_takes_along_the_points_that_it_names(answer: str, before: str
 def test_the_message_that_the_view_answers_is_told_first() -> None:
     """It has a variant with the points that the answer names; other answers need none."""
     turns = talk("Book it.", CHOICE)
-    (item,) = answered_items(read(turns), read(talk("The second.")))
+    (item,) = pointed_items(read(turns), read(talk("The second.")))
     assert item.score > 104
     assert item.variants[-1] == "assistant: 2. Berth 7, by the mill\n   - 9 tolls a day"
     assert item.variants[0].endswith("Which one shall I book?")
     assert [*answered_items(read(turns), read(talk("x", "I book it.")[1:]))] == []
+
+
+def test_points_of_a_list_that_was_told_long_before_are_told() -> None:
+    """If the last request surely names points; a list that stays in the view needs no item."""
+    turns = talk("Where may we moor?", CHOICE, "What does the crane cost?", "It costs 30 an hour.")
+    events = read(turns)
+    (item,) = pointed_items(events, read(talk("And a pilot?", "He costs 9.", "Book option 2.")))
+    assert item.variants == ("assistant: 2. Berth 7, by the mill\n   - 9 tolls a day",)
+    assert [*pointed_items(events, read(talk("We stay for 2 nights.")))] == []
+    assert [*pointed_items(events, read(talk("Where?", CHOICE, "Book option 2.")))] == []
+    (said,) = [
+        item
+        for item in ask_items(
+            read([*turns, *talk("Take the second one.")]), total=5, is_anchored=True
+        )
+        if "Take" in item.variants[0]
+    ]
+    assert said.before.startswith("assistant: 2. Berth 7")
 
 
 def test_a_request_that_others_followed_is_told_in_short() -> None:

@@ -33,6 +33,47 @@ def noted(*turns: Turn) -> str:
     return summarise(turns, 5_000)
 
 
+# ---- what comes next
+
+
+def test_a_call_that_failed_and_is_to_be_tried_again_is_told_whole() -> None:
+    """Before anything else, until it was made with success."""
+    legs = [{"leg_id": f"L{n}", "berth": f"B{n}", "owner": f"Ines {n}"} for n in range(6)]
+    call = done("book_legs", {"legs": legs, "payment": "card_7"}, "Error: payment is too low")
+    records = [
+        turn
+        for n in range(8)
+        for turn in done("get_berth", {"berth_id": f"B{n}"}, {**BOOKING, "booking_id": f"B{n}"})
+    ]
+    turns = [user("Book the six legs."), *records, *call]
+    assert "owner Ines 5" in summarise(turns, 200)
+    assert "payment is too low" in summarise(turns, 200)
+    again = done("book_legs", {"legs": legs[:1]}, {"booking_id": "HX1", "status": "booked"})
+    failed, made = (
+        next(item for item in items_of(read(each)) if "too low" in item.variants[0])
+        for each in (turns, [*turns, *again])
+    )
+    assert failed.score - made.score > 30
+
+
+def test_the_record_that_the_last_request_names_is_told_with_its_pair() -> None:
+    """People name a card by its last digits; what many records say names none of them."""
+    methods = {f"card_{n}00{n}": {"brand": "visa", "last_four": f"{n}00{n}"} for n in range(1, 9)}
+    person = done("get_user", {"user_id": "ines_1"}, {"name": "Ines Aa", "methods": methods})
+    others = [
+        turn
+        for n in range(20)
+        for turn in done("get_berth", {"berth_id": f"B{n}"}, {**BOOKING, "booking_id": f"B{n}"})
+    ]
+    events = read([user("I am ines_1."), *person, *others])
+    (asked,) = read([user("Take the one that ends in 5005.")])
+    best = max(items_of(events, [asked]), key=lambda item: item.score)
+    assert "card_5005" in best.variants[-1]
+    assert "card_1001" not in best.variants[-1]
+    (asked,) = read([user("Take the card 4410.")])
+    assert max(item.score for item in items_of(events, [asked]) if item.group) < 110
+
+
 # ---- outcomes
 
 

@@ -206,6 +206,18 @@ def test_variants_become_shorter_and_keep_whole_lines() -> None:
     assert "edited wall.py, 2 edits, last:\n- top\n+ bottom" in item.variants
 
 
+def test_a_finished_edit_is_told_last() -> None:
+    """It was made for a request that two others followed."""
+    script = called(
+        "write_file", file_path="try.py", content="\n".join(f"x = {n}" for n in range(9))
+    )
+    (item,) = edit_items(read([*script, *ran("ls", "try.py")]), total=4)
+    assert "x = 8" in item.variants[0]
+    asks = talk("Moor the boat. " * 9, "Done.", "Paint the boat. " * 9, "Done.", "Sell it. " * 20)
+    (item,) = edit_items(read([*asks[:1], *script]), read(asks[2:]), total=9)
+    assert item.score < 60
+
+
 def test_a_later_edit_has_a_higher_score() -> None:
     """What was done last comes first."""
     first, last = edit_items(read([*RED, *replaced("door.py", "a", "b")]), total=4)

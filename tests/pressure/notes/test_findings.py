@@ -16,7 +16,8 @@ ASKED = talk("Mind the boat.", "Low water is at 05:40 by the pier. Shall I wake 
 
 def found(turns: Sequence[Turn], *, is_answered: bool = False) -> list[Item]:
     """Return the items on what the assistant said."""
-    return [*finding_items(read(turns), len(turns), is_answered=is_answered)]
+    standing = read(talk("Go on.", "It is done.")) if is_answered else []
+    return [*finding_items(read(turns), standing, len(turns))]
 
 
 def opened(turns: Sequence[Turn], standing: Sequence[Turn] = ()) -> list[Item]:
@@ -136,6 +137,15 @@ def test_a_guess_on_the_way_is_not_told() -> None:
     assert [item.variants for item in found(turns)] == [
         ("assistant: The keel in `bow.py` is sound and dry.",)
     ]
+
+
+def test_what_was_only_weighed_long_ago_and_remarks_are_not_told() -> None:
+    """The last thoughts are what the next step goes on from."""
+    weighed = assistant("So the fault must be in the mast, and it has to be cut by a hand.")
+    remark = assistant("Now I have a complete picture of the whole yard and its boats. Look again.")
+    acts = [[weighed, *ran(f"look {n}", "ok")] for n in range(5)]
+    assert len(found([turn for act in acts for turn in act])) == 3
+    assert found([remark, *ran("look", "ok")]) == []
 
 
 def test_sentences_stand_on_lines_of_their_own() -> None:

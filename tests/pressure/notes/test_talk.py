@@ -185,6 +185,16 @@ def test_a_short_message_may_be_told_whole() -> None:
     assert item.variants == (f"user: {text}", "user: The vat holds 240 litres of cider.")
 
 
+def test_the_marks_of_a_transcript_are_left_out() -> None:
+    """They stand in many messages, and are no words; one that stands in few is one."""
+    names = ("Ann", "Bo")
+    talk = [f"{{cough}} The berth number {n} costs {n}0 tolls {{cough}} a day ." for n in range(6)]
+    texts = [item.variants[0] for item in talk_items(said(*talk, names=names), 6, PLENTY)]
+    assert texts[1] == "Bo: The berth number 1 costs 10 tolls a day ."
+    (item,) = talk_items(said("Write {name} on the berth of the boat 7."), 1, PLENTY)
+    assert "{name}" in item.variants[0]
+
+
 def test_fillers_make_no_item() -> None:
     """A word of assent tells nothing where nothing was asked."""
     events = said(

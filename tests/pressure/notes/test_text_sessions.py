@@ -181,6 +181,32 @@ def test_a_call_without_an_element_has_a_title() -> None:
     assert (call.effect, edit.path, edit.text) == ("edit", "/srv/pump.ts", "")
 
 
+def test_a_diff_that_a_tool_read_or_the_assistant_shows_is_no_edit() -> None:
+    """An assistant that calls tools edits with them; without any, a diff is its edit."""
+    diff = "```diff\n--- a/src/pump.ts\n+++ b/src/pump.ts\n@@ -3 +3 @@\n-pump()\n+pump(3)\n```"
+    shown = "<tool-use><details>\n<summary>Tool use: **{}**</summary>\nReview it\n\n{}\n</details>"
+    shown = f"{shown}</tool-use>"
+    assert kinds(talk("Go.", shown.format("Task", diff))[1:]) == ["run"]
+    assert kinds(talk("Go.", shown.format("Read", diff))[1:]) == ["read"]
+    assert kinds(talk("Go.", shown.format("ApplyPatch", diff))[1:]) == ["edit", "diff"]
+    said = f"This is what the last commit did:\n\n{diff}"
+    assert kinds(talk("Go.", said)[1:]) == ["say", "diff"]
+    assert kinds(talk("Go.", shown.format("Read", "`a.ts`"), "And?", said)[1:])[-1] == "code"
+
+
+def test_a_call_of_a_text_session_says_what_it_was_asked() -> None:
+    """A search has a pattern and no path; a report is whole with the blocks in it."""
+    text = (
+        "<tool-use><details>\n<summary>Tool use: **{}**</summary>\n {}\n\n{}\n</details></tool-use>"
+    )
+    found = "```text\nsrc/pump.ts\n```"
+    (call,) = read(talk("Go.", text.format("Glob", "pattern `src/*.ts`", found))[1:])
+    assert (call.arguments, call.path, call.text) == ("pattern `src/*.ts`", "", "src/pump.ts")
+    report = "```text\n# Pumps\n```ts\npump()\n```\nAll are dry.\n```"
+    (call,) = read(talk("Go.", text.format("Task", "Find the pumps", report))[1:])
+    assert call.text == "# Pumps\n```ts\npump()\n```\nAll are dry."
+
+
 def test_calls_that_are_written_as_elements_are_run() -> None:
     """The next message is the result."""
     text = "<function=bash>\n<parameter=command>pytest -q</parameter>\n</function>"

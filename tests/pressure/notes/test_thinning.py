@@ -47,6 +47,14 @@ def test_figures_failures_and_the_end_stay_under_their_headings() -> None:
     )
 
 
+def test_code_is_thinned_to_what_it_defines() -> None:
+    """A line of code that speaks of errors reports none."""
+    code = [
+        f"def moor_{n}(quay):\n    raise ValueError('error {n}')\n    return {n};" for n in range(9)
+    ]
+    assert thin("\n".join(code), 140).count("def moor_") > 5
+
+
 def test_items_and_names_stay_before_other_prose() -> None:
     """Of lines without figures, those of lists and those with names tell more."""
     text = (
