@@ -97,8 +97,8 @@ class Inspector:
     def timeline(self) -> dict[str, Any]:
         """Return what stood after each event: the tokens of each kind, and what came and went.
 
-        Law: the ids that came and have not gone, ordered by `place` and gists first, are those of
-        the view, unless something was brought back from before a clear.
+        Law: removing the ids that went from the view, and then inserting each that came at its
+        place, gives the next view, unless a provider's own summary moved turns behind its thinking.
         """
         known, entries = _versions(self._session), list[dict[str, Any]]()
         ledger, system, summarised, unpinned = self._session.window.linearity, 0, 0, 0
@@ -128,6 +128,7 @@ class Inspector:
                     "tokens": [system, pinned, summarised, verbatim],
                     "came": entry.came,
                     "went": entry.went,
+                    "places": entry.places,
                 }
             )
         return {"entries": entries}
@@ -145,7 +146,7 @@ class Inspector:
         found = []
         for came, turn in (version for each in asked for version in known[each]):
             data = {
-                **_described(session.window, turn, _place(known, came, turn)),
+                **_described(session.window, turn, came),
                 "came": came,
                 "text": turn.text,
                 "calls": [asdict(call) for call in turn.tool_calls],
@@ -238,14 +239,6 @@ def _described(window: ContextWindow, turn: Turn, place: int) -> dict[str, Any]:
         "at": turn.timestamp.isoformat(),
         "tool": turn.name or next((call.name for call in turn.tool_calls), None),
     }
-
-
-def _place(known: Mapping[str, list[tuple[int, Turn]]], came: int, turn: Turn) -> int:
-    """Return the revision that added a turn, or the first source of a gist."""
-    if not turn.is_gist:
-        return came
-    first = next((known[each] for each in turn.sources if each in known), [(came, turn)])
-    return max((revision for revision, _ in first if revision <= came), default=came)
 
 
 def _sum(turns: Iterable[Turn]) -> int:

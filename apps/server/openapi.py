@@ -181,8 +181,8 @@ def _inspection_schemas() -> dict[str, Any]:
             entries=_list(
                 _object(
                     "The tokens of each kind, in the order system, pinned, summarised, verbatim; "
-                    "the ids that entered and left the view.",
-                    "kind? at? state maxTokens# tokens#* came* went*",
+                    "the ids that entered and left the view; the index in the view of each that entered.",
+                    "kind? at? state maxTokens# tokens#* came* went* places#*",
                 )
             ),
         ),

@@ -59,10 +59,7 @@ export function ChatPanel(props: Props) {
   }, [session]);
   const timeline = inspected?.timeline;
   const rows = useMemo(() => {
-    if (at !== null && inspected && timeline) {
-      const { turns, summaries } = inspected.now;
-      return pastRows(viewAt(timeline, at, turns, summaries), timeline.length - 1 - at);
-    }
+    if (at !== null && timeline) return pastRows(viewAt(timeline, at), timeline.length - 1 - at);
     const turns = inspected?.now.turns;
     return rowsOf({ contextProps, log, pending, writing, streaming, turns }, view, earlier);
   }, [contextProps, log, pending, writing, streaming, view, earlier, at, inspected, timeline]);
