@@ -27,7 +27,6 @@ export function ReportPage({ report }: { report: Report }) {
         onList={null}
         choices={[]}
         onModel={nothing}
-        onOffer={nothing}
         onFork={nothing}
       />
     </div>

@@ -39,7 +39,6 @@ interface Props {
   /** further choices of the chat's menu */
   choices: Choice[];
   onModel: (model: string) => void;
-  onClear: () => void;
   /** goes on elsewhere from right behind a message, or from here */
   onFork: (message: string | null) => void;
 }
@@ -92,7 +91,7 @@ export function ChatPanel(props: Props) {
     {
       name: "Clear",
       isDisabled: isReadOnly || !isIdle || !contextProps.actions.clear,
-      act: props.onClear,
+      act: () => void chat.onClear(),
     },
     ...props.choices,
   ];
@@ -181,6 +180,7 @@ export function ChatPanel(props: Props) {
           onOlder={chat.onOlder}
           onView={setView}
           onEarlier={setEarlier}
+          onUnclear={(last) => void chat.onChange("POST", ["rewind"], { to: last })}
           onEdit={chat.onEdit}
           onPin={chat.onPin}
           onRecall={chat.onRecall}
