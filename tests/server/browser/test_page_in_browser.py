@@ -159,6 +159,16 @@ def test_a_session_that_makes_room_by_itself_says_so(tmp_path: Path, opened: Ope
         tab.send("one more", "So you say: one more")
 
 
+def test_a_file_is_attached_before_a_message(server: Served, opened: Open) -> None:
+    """It is shown by its name, and nothing waits for an answer to it."""
+    tab = opened(server.url)
+    tab.send("plums", "So you say: plums")
+    file = {"name": "stock.csv", "mimeType": "text/csv", "buffer": b"shelf,jars\n1,3\n"}
+    tab.page.get_by_label("Files to attach").set_input_files([file])
+    tab.says("stock.csv")
+    tab.send("What is in it?", "So you say: What is in it?")
+
+
 def test_clearing_begins_anew_and_keeps_what_was_said(server: Served, opened: Open) -> None:
     """The model knows nothing any more; the reader is shown what was said when it is asked for."""
     tab = opened(server.url)
