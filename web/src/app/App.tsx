@@ -1,5 +1,6 @@
 import { SunMoon } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { attachmentOf } from "../chat/pillText";
 import { type Changes, Client, type Lists, Refused, type Settings } from "../session/client";
 import { sentenceOf } from "../session/sentences";
 import { said } from "../session/state";
@@ -75,7 +76,8 @@ export function App() {
   }, [client]);
 
   const listed = chats.find(({ id }) => id === session);
-  const title = listed?.title || said(chat.contextProps)[0]?.content.slice(0, 80) || "New chat";
+  const first = said(chat.contextProps).find(({ content }) => attachmentOf(content) === null);
+  const title = listed?.title || first?.content.slice(0, 80) || "New chat";
   useEffect(() => {
     document.title = session === null ? "polycontext" : `${title} – polycontext`;
   }, [session, title]);

@@ -149,7 +149,7 @@ export function Conversation({
         const { last } = row;
         return (
           <div className="summary">
-            <p>The conversation was cleared: the model knows nothing of what was said before.</p>
+            <p>The conversation was cleared: the model starts anew.</p>
             <button
               type="button"
               aria-expanded={isEarlierShown}
