@@ -121,7 +121,7 @@ page:
 page-build:
     uv run python .ci/page.py --write
 
-# Make the pictures of docs/server.md anew, in Chromium.
+# Make the pictures of docs/page.md anew, in Chromium.
 page-pictures:
     uv run python -m tests.server.browser.pictures
 

@@ -4,6 +4,7 @@ Unlike props, the data has private text: show it to the session's owner only (do
 """
 
 from collections.abc import Iterable, Mapping
+from operator import add
 from typing import Any
 
 from attrs import asdict
@@ -46,9 +47,7 @@ class Inspector:
         """Return what the model sees now, and the fate of each message without its text; O(log)."""
         session = self._session
         window = session.window
-        filled, found = waffle(session), dict.fromkeys(KINDS, 0)
-        for turn in window.all_turns():
-            found[kind_of(window, turn)] += turn.tokens or 0
+        filled, found = waffle(session), _count(window, window.all_turns())
         spent, known = session.usage.spent, _versions(session)
         return {
             "revision": session.history.revision,
@@ -63,7 +62,7 @@ class Inspector:
                 "free": filled.free,
                 "reserve": filled.reserve,
                 "tools": filled.tools,
-                "classes": found,
+                "classes": dict(zip(KINDS, found, strict=True)),
             },
             "turns": [
                 {
@@ -97,37 +96,29 @@ class Inspector:
     def timeline(self) -> dict[str, Any]:
         """Return what stood after each event: the tokens of each kind, and what came and went.
 
-        Law: the ids that came and have not gone, ordered by `place` and gists first, are those of
-        the view, unless something was brought back from before a clear.
+        Law: removing the ids that went from the view, and then inserting each that came at its
+        place, gives the next view, unless a provider's own summary moved turns behind its thinking.
         """
-        known, entries = _versions(self._session), list[dict[str, Any]]()
-        ledger, system, summarised, unpinned = self._session.window.linearity, 0, 0, 0
-        for entry in self._session.history.timeline():
-            for sign, ids in ((1, entry.came), (-1, entry.went)):
-                turns = [
-                    max(version for version in known[each] if version[0] <= entry.revision)[1]
-                    for each in ids
-                ]
-                prompts = [turn for turn in turns if turn.role is Role.SYSTEM]
-                system += sign * _sum(prompts)
-                unpinned += sign * _sum(
-                    turn
-                    for turn in prompts
-                    if turn.resource_id in ledger
-                    and ledger.get(turn.resource_id) is not ResourceClass.PRESERVED
-                )
-                summarised += sign * _sum(turn for turn in turns if turn.is_gist)
-            pinned = entry.tokens[ResourceClass.PRESERVED] - (system - unpinned)
-            verbatim = sum(entry.tokens.values()) - system - summarised - pinned
+        history, entries = self._session.history, list[dict[str, Any]]()
+        tokens, before = [0] * len(KINDS), None
+        for entry in history.timeline():
+            window = history.at(entry.revision).window
+            if len(entry.places) == 1 and not entry.went:
+                added = _count(window, window.turns_from(entry.places[0])[:1])
+                tokens = [*map(add, tokens, added)]
+            elif entry.came or entry.went or entry.tokens != before:
+                tokens = _count(window, window.all_turns())
+            before = entry.tokens
             entries.append(
                 {
                     "kind": entry.kind and str(entry.kind),
                     "at": entry.at and entry.at.isoformat(),
                     "state": str(entry.state),
                     "maxTokens": entry.max_tokens,
-                    "tokens": [system, pinned, summarised, verbatim],
+                    "tokens": tokens,
                     "came": entry.came,
                     "went": entry.went,
+                    "places": entry.places,
                 }
             )
         return {"entries": entries}
@@ -145,7 +136,7 @@ class Inspector:
         found = []
         for came, turn in (version for each in asked for version in known[each]):
             data = {
-                **_described(session.window, turn, _place(known, came, turn)),
+                **_described(session.window, turn, came),
                 "came": came,
                 "text": turn.text,
                 "calls": [asdict(call) for call in turn.tool_calls],
@@ -240,13 +231,9 @@ def _described(window: ContextWindow, turn: Turn, place: int) -> dict[str, Any]:
     }
 
 
-def _place(known: Mapping[str, list[tuple[int, Turn]]], came: int, turn: Turn) -> int:
-    """Return the revision that added a turn, or the first source of a gist."""
-    if not turn.is_gist:
-        return came
-    first = next((known[each] for each in turn.sources if each in known), [(came, turn)])
-    return max((revision for revision, _ in first if revision <= came), default=came)
-
-
-def _sum(turns: Iterable[Turn]) -> int:
-    return sum(turn.tokens or 0 for turn in turns)
+def _count(window: ContextWindow, turns: Iterable[Turn]) -> list[int]:
+    """Return the tokens of turns by kind, in the order of `KINDS`."""
+    found = dict.fromkeys(KINDS, 0)
+    for turn in turns:
+        found[kind_of(window, turn)] += turn.tokens or 0
+    return [*found.values()]

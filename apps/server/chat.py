@@ -56,12 +56,14 @@ class About:
     model: str | None = None
     is_answering: bool = False
     is_branch: bool = False
+    deleted: str | None = None
+    """When the user deleted the chat, in ISO 8601."""
 
     @classmethod
     def of(cls, session: ContextSession) -> Self:
         """Return what a session stores."""
         data = session.documents.get(ABOUT) or {}
-        names = "name", "model", "is_answering", "is_branch"
+        names = "name", "model", "is_answering", "is_branch", "deleted"
         return cls(session, **{name: data[name] for name in names if name in data})
 
     @property
@@ -83,6 +85,7 @@ class About:
             "model": self.model,
             "is_answering": self.is_answering,
             "is_branch": self.is_branch,
+            "deleted": self.deleted,
         }
 
 
@@ -103,6 +106,7 @@ class Chat:
     - There is one answer at a time.
     - Only props and the text of answers are published.
     - An action that was started is finished even if its client disconnects.
+    - A chat that is changed is not deleted any more.
     """
 
     def __init__(
@@ -160,18 +164,27 @@ class Chat:
     def _answering(self) -> Answering:
         return self._models[self.model or ""]
 
-    async def describe(self, title: str | None = None, model: str | None = None) -> dict[str, Any]:
-        """Rename the chat, choose its model, and return the props.
+    async def describe(
+        self, title: str | None = None, model: str | None = None, *, deleted: bool = False
+    ) -> dict[str, Any]:
+        """Rename the chat, choose its model, or mark it as deleted, and return the props.
 
         Raises:
             UnknownNameError: there is no such model.
         """
         if model is not None and model not in self._models:
             raise UnknownNameError("model", model, tuple(self._models))
-        if title is not None:
-            self.about.name, self.about.is_branch = title[:_LONGEST_TITLE], False
-        self.about.model = model or self.about.model
-        return await self._run(self.session.documents.asave)
+        if deleted:
+            await self.cancel()
+
+        async def described() -> None:
+            if title is not None:
+                self.about.name, self.about.is_branch = title[:_LONGEST_TITLE], False
+            self.about.model = model or self.about.model
+            self.about.deleted = utc_now().isoformat() if deleted else None
+            await self.session.documents.asave()
+
+        return await self._run(described)
 
     def on_enter_state(self) -> None:
         """Publish what an agent does: python-statemachine calls it after each step."""
@@ -255,6 +268,7 @@ class Chat:
             stored = About.of(self.session)
             self.about.name, self.about.model = stored.name, stored.model
             self.about.is_answering, self._problem = stored.is_answering, None
+            self.about.deleted = stored.deleted
             self.feed.publish(PROPS, self.props())
 
     async def close(self) -> None:
@@ -291,7 +305,7 @@ class Chat:
                 raise SessionWriteError("an answer is being written", "Wait for it, or cancel it")
             before = self.session.history.revision
             was_answering = self.about.is_answering
-            self.about.is_answering = answered or was_answering
+            self.about.is_answering, self.about.deleted = answered or was_answering, None
             try:
                 await act()
             except BaseException:

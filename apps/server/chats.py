@@ -6,6 +6,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, closing, suppress
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
@@ -18,6 +19,7 @@ from polycontext.base import InvalidDataError, PolycontextError, UnknownNameErro
 from polycontext.models import Answering
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import ContextMachine, ContextSession, SessionWriteError
+from polycontext.polynomial.session import utc_now
 from polycontext.polynomial.stores import SessionStore, SharedStore
 
 from .chat import ABOUT, TIMEOUT, Chat
@@ -33,6 +35,12 @@ LOOKS = 0.1
 
 TICK = 5.0
 """Seconds between two looks at the timers of open chats."""
+
+UNDO = 8.0
+"""Seconds in which a chat that was deleted with ``PATCH`` can be restored."""
+
+_GRACE = 2.0
+"""Seconds that a request to restore a chat may take."""
 
 OTHER = "~"
 """Begins the id of a session that another program keeps in the store; its name follows, encoded."""
@@ -130,17 +138,26 @@ class Chats:
             kept = await asyncio.to_thread(self._store.list_sessions)
             keys |= {key: other_id(key) for key in kept if key not in keys}
         found = await asyncio.to_thread(lambda: [*map(self._listed, keys.items())])
+        for chat in found:
+            if "undo" in chat:
+                await self._erase_due(mine + chat["id"])
         return sorted(found, key=lambda chat: chat["at"] or "", reverse=True)
 
     def _listed(self, chat: tuple[str, str]) -> dict[str, Any]:
         key, name = chat
         is_other = name.startswith(OTHER)
-        held = None if is_other else self._open.get(key)
-        text = self._store.load(key, _NO_EVENTS).companions.get(ABOUT) if held is None else None
-        about = held.about.to_data() if held else orjson.loads(text or "{}")
+        about = self._about(key)
         title = about.get("title") or (key if is_other else "")
         told = {each: about.get(each) for each in ("at", "pressure", "model")}
-        return {"id": name, "title": title, **told, "readOnly": is_other}
+        undo = {} if is_other or not about.get("deleted") else {"undo": time_left(about)}
+        return {"id": name, "title": title, **told, "readOnly": is_other, **undo}
+
+    def _about(self, key: str) -> dict[str, Any]:
+        """Return what is stored of a chat for the list."""
+        about: dict[str, Any] = orjson.loads(
+            self._store.load(key, _NO_EVENTS).companions.get(ABOUT) or "{}"
+        )
+        return about
 
     async def fork(self, token: str, name: str, moment: Any = None) -> tuple[str, Chat]:
         """Return the id of a new chat that forks another one, now or at `moment`, and the chat."""
@@ -153,13 +170,22 @@ class Chats:
         await other.aclose()
         chat = await self.get(token, new)
         chat.about.name, chat.about.is_answering, chat.about.is_branch = name, False, True
+        chat.about.deleted = None
         await chat.describe(model=source.about.model)
         return new, chat
 
     async def delete(self, token: str, name: str) -> None:
         """Delete a chat permanently."""
-        key = key_of(token, name)
         await self.get(token, name)
+        await self._erase(key_of(token, name))
+
+    async def _erase_due(self, key: str) -> None:
+        """Erase a chat that was deleted, if nobody has restored it in time."""
+        about = await asyncio.to_thread(self._about, key)
+        if about.get("deleted") and time_left(about) < -_GRACE:
+            await self._erase(key)
+
+    async def _erase(self, key: str) -> None:
         async with self._lock(key):
             chat = self._open.pop(key, None)
             if chat is not None:
@@ -218,12 +244,18 @@ class Chats:
                 await model.aclose()
 
     async def keep_ticking(self) -> None:
-        """Fire the timers of open chats until cancelled; those of others fire when it is opened."""
+        """Fire the timers of open chats, and erase what was deleted, until cancelled.
+
+        The timers of other chats fire when they are opened, and `listed` erases those.
+        """
         while True:
             await asyncio.sleep(TICK)
-            for chat in [*self._open.values()]:
+            for key, chat in [*self._open.items()]:
                 # A chat that is answering or closed is left alone until the next time.
                 with suppress(PolycontextError):
+                    if chat.about.deleted:
+                        await self._erase_due(key)
+                        continue
                     await (asyncio.sleep(0) if chat.is_read_only else chat.change(tick))
 
     async def _open_chat(self, key: str, made: Callable[[str], Awaitable[ContextSession]]) -> Chat:
@@ -281,6 +313,11 @@ class Chats:
     def _lock(self, key: str) -> LoopLock:
         """Return the lock for opening or deleting a chat; it exists only while it is in use."""
         return self._alone.setdefault(key, LoopLock())
+
+
+def time_left(about: Mapping[str, Any]) -> float:
+    """Return the seconds left to restore a deleted chat; they are negative afterwards."""
+    return UNDO - (utc_now() - datetime.fromisoformat(about["deleted"])).total_seconds()
 
 
 def _unknown(key: str) -> UnknownNameError:

@@ -75,6 +75,7 @@ def schemas() -> dict[str, Any]:
     contract = orjson.loads(read_contract(SCHEMA).replace("#/$defs/", _PLACE))
     inner, props = contract.pop("$defs"), {"$ref": f"{_PLACE}ChatProps"}
     contract.pop("$schema")
+    chat = "id title at? pressure%? model? readOnly!"
     return {
         **inner,
         **_receipt_schemas(),
@@ -84,9 +85,10 @@ def schemas() -> dict[str, Any]:
         "Opened": _object("A chat, and its props.", "sessionId", contextProps=props),
         "Listed": _object(
             "The ids of a user's chats; and what is shown of each and of the sessions of other "
-            "programs, which are read-only.",
+            "programs, which are read-only. `deleted` has those that can still be restored.",
             "sessions*",
-            chats=_list(_object("A chat.", "id title at? pressure%? model? readOnly!")),
+            chats=_list(_object("A chat.", chat)),
+            deleted=_list(_object("A chat, and the seconds left to restore it.", f"{chat} undo%")),
         ),
         "Settings": _object("What the page may offer.", "inspect! models* editor! store?"),
         "History": _object(
@@ -181,8 +183,8 @@ def _inspection_schemas() -> dict[str, Any]:
             entries=_list(
                 _object(
                     "The tokens of each kind, in the order system, pinned, summarised, verbatim; "
-                    "the ids that entered and left the view.",
-                    "kind? at? state maxTokens# tokens#* came* went*",
+                    "the ids that entered and left the view; the index in it of each that entered.",
+                    "kind? at? state maxTokens# tokens#* came* went* places#*",
                 )
             ),
         ),

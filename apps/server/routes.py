@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 from collections.abc import AsyncIterable, AsyncIterator
+from operator import itemgetter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, HTTPException, Query, Request
@@ -100,10 +101,11 @@ class Undone(BaseModel, extra="forbid"):
 
 
 class Described(BaseModel, extra="forbid"):
-    """The new title or model of a chat."""
+    """The new title or model of a chat, or whether it is deleted."""
 
     title: Annotated[str, Field(min_length=1)] | None = None
     model: str | None = None
+    deleted: bool = False
 
 
 class Named(BaseModel, extra="forbid"):
@@ -146,12 +148,15 @@ async def create(user: User, chats: All) -> dict[str, Any]:
 async def list_sessions(request: Request, user: User, chats: All) -> dict[str, Any]:
     """List your chats; `chats` tells more of them, the newest first.
 
-    On your own machine, it also has the sessions of other programs.
+    `deleted` has those that you can still restore. On your own machine, `chats` also has the
+    sessions of other programs.
     """
     others = may_inspect(request) and known_user(request.scope) is None
     listed = await chats.listed(user, others=others)
-    own = sorted(each["id"] for each in listed if not each["readOnly"])
-    return {"sessions": own, "chats": listed}
+    kept = [each for each in listed if "undo" not in each]
+    own = sorted(each["id"] for each in kept if not each["readOnly"])
+    deleted = sorted((each for each in listed if each.get("undo", 0) > 0), key=itemgetter("undo"))
+    return {"sessions": own, "chats": kept, "deleted": deleted[::-1]}
 
 
 @router.get("/{session_id}", responses=gives("Opened"))
@@ -162,14 +167,17 @@ async def show(session_id: str, chat: One) -> dict[str, Any]:
 
 @router.delete("/{session_id}", status_code=204)
 async def delete(session_id: Name, user: User, chats: All) -> None:
-    """Delete a chat."""
+    """Erase a chat."""
     await chats.delete(user, session_id)
 
 
 @router.patch("/{session_id}", responses=gives("Changed"))
 async def describe(chat: One, body: Described) -> dict[str, Any]:
-    """Rename a chat, or choose the model that answers from now on."""
-    return _reply(await chat.describe(body.title, body.model))
+    """Rename a chat, choose the model that answers from now on, or delete it.
+
+    A chat that was deleted is erased after 8 seconds, unless it is changed before: `{}` will do.
+    """
+    return _reply(await chat.describe(body.title, body.model, deleted=body.deleted))
 
 
 @router.post("/{session_id}/messages", responses=gives("Changed"))

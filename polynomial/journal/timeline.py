@@ -43,6 +43,7 @@ class TimelineEntry:
         max_tokens: the budget after it.
         tokens: the view's tokens after it by class; all three classes are there.
         came, went: the ids of the turns, gists among them, that entered and left the view.
+        places: the index in the view of each turn that came.
     """
 
     revision: int
@@ -54,6 +55,7 @@ class TimelineEntry:
     tokens: Tokens
     came: tuple[str, ...]
     went: tuple[str, ...]
+    places: tuple[int, ...]
 
 
 def fold(frames: Sequence[Frame], events: Iterable[Event]) -> list[Frame]:
@@ -92,12 +94,12 @@ def _entry(frames: Store[Frame]) -> TimelineEntry:
     here, event, tokens = frames.extract()
     before = frames.peeks(lambda position: max(0, position - 1)).conversation.window
     window = here.window
-    came: tuple[str, ...] = ()
-    went: tuple[str, ...] = ()
+    came: dict[str, int] = {}
+    went: dict[str, int] = {}
     if isinstance(event, TurnEvent):
-        came = (event.turn.resource_id,)
+        came = {event.turn.resource_id: len(window) - 1}
     elif window is not before:
-        came, went = _new_ids(before, window), _new_ids(window, before)
+        came, went = _new_places(before, window), _new_places(window, before)
     return TimelineEntry(
         here.revision,
         None if event is None else event.kind,
@@ -106,15 +108,16 @@ def _entry(frames: Store[Frame]) -> TimelineEntry:
         pressure_of(window),
         window.max_tokens,
         tokens,
-        came,
-        went,
+        tuple(came),
+        tuple(went),
+        tuple(came.values()),
     )
 
 
-def _new_ids(before: ContextWindow, after: ContextWindow) -> tuple[str, ...]:
+def _new_places(before: ContextWindow, after: ContextWindow) -> dict[str, int]:
     known = {turn.resource_id for turn in before.all_turns()}
-    ids = (turn.resource_id for turn in after.all_turns())
-    return tuple(each for each in ids if each not in known)
+    places = enumerate(turn.resource_id for turn in after.all_turns())
+    return {each: place for place, each in places if each not in known}
 
 
 def _tokens_after(before: Frame, event: Event, window: ContextWindow) -> Tokens:

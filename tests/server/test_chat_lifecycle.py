@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -15,7 +16,7 @@ from polycontext.polynomial.errors import SessionWriteError, StoreError
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.server.access import Access
 from polycontext.server.chat import Chat
-from polycontext.server.chats import Chats, key_of
+from polycontext.server.chats import UNDO, Chats, key_of
 from tests.server.wait import until
 
 MAX = 8000
@@ -256,6 +257,32 @@ def test_what_is_deleted_while_it_is_answered_stays_away() -> None:
         with pytest.raises(UnknownNameError):
             await chats.get("ann", name)
         assert (store.list_sessions(), await chats.names("ann")) == ((), ())
+
+    live(steps)
+
+
+def test_what_is_deleted_can_be_restored_until_it_is_erased() -> None:
+    """Another server sees it, too; what is not restored in time is erased, and its branch stays."""
+
+    async def steps(chats: Chats, model: Model, store: Slow) -> None:
+        name, chat = await begun(chats, model, "one")
+        await chat.describe(deleted=True)
+        [shown] = await chats.listed("ann", others=False)
+        assert (shown["title"], 0 < shown["undo"] <= UNDO) == ("hello", True)
+        other = Chats(store, lambda: model, max_tokens=MAX)
+        assert await other.listed("ann", others=False) == [{**shown, "undo": ANY}]
+        chat = await other.get("ann", name)
+        await chat.describe(deleted=False)
+        [shown] = await chats.listed("ann", others=False)
+        assert "undo" not in shown
+        chat.about.deleted = "2026-01-01T12:00:00+00:00"
+        await chat.session.documents.asave()
+        branch, _ = await other.fork("ann", name)
+        await other.close()
+        await chats.listed("ann", others=False)
+        with pytest.raises(UnknownNameError):
+            await chats.get("ann", name)
+        assert await chats.names("ann") == (branch,)
 
     live(steps)
 

@@ -147,6 +147,7 @@ def asked(draw: random.Random, name: str, ids: Sequence[str]) -> tuple[str, str,
         ("POST", "/inspect/draft", {"json": said}),
         ("PATCH", "", {"json": draw.choice(({"title": said["content"]}, {"model": "nobody"}))}),
         ("POST", "/source/open", {"json": {"name": one}}),
+        ("PATCH", "", {"json": {"deleted": draw.random() < 0.5}}),
         ("PATCH", "", {}),
         ("POST", "/messages", {"json": said}),
         (

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { groupsOf } from "../src/app/Chats";
 import { withFormulas } from "../src/chat/formulas";
 import { attachmentOf } from "../src/chat/pillText";
-import { departureOf, type Moment, type Receipt, type Turn, viewAt } from "../src/inspect/data";
+import { departureOf, type Moment, type Receipt, viewAt } from "../src/inspect/data";
 import { cellsOf } from "../src/inspect/Window";
 
-function moment(kind: string, came: string, went = ""): Moment {
+function moment(kind: string, came: string, places: number[] = [], went = ""): Moment {
   const ids = (text: string) => text.split(" ").filter(Boolean);
   return {
     kind,
@@ -15,27 +15,29 @@ function moment(kind: string, came: string, went = ""): Moment {
     tokens: [0, 0, 0, 0],
     came: ids(came),
     went: ids(went),
+    places,
   };
 }
 
 const TIMELINE = [
   moment("", ""),
-  moment("user_turn", "t1"),
-  moment("assistant_turn", "t2"),
-  moment("user_turn", "t3"),
-  moment("compress", "g4", "t1 t2"),
+  moment("system", "t1", [0]),
+  moment("user_turn", "t2", [1]),
+  moment("user_turn", "t3", [2]),
+  moment("compress", "g4", [1], "t2"),
+  moment("clear", "", [], "g4 t3"),
+  moment("recall", "t2", [0]),
 ];
-const TURNS = ["t1", "t2", "t3"].map((id, place) => ({ id, place })) as Turn[];
 const RECEIPT = {
   revision: 4,
   atoms: [{ turns: ["t2"], why: "older" }],
   summariser: { name: "extractive" },
 } as Receipt;
 
-test("the view at a turn holds what came until then and has not left, in order", () => {
-  const summaries = [{ id: "g4", sources: ["t1", "t2"] }];
-  expect(viewAt(TIMELINE, 2, TURNS, summaries)).toEqual(["t1", "t2"]);
-  expect(viewAt(TIMELINE, 4, TURNS, summaries)).toEqual(["g4", "t3"]);
+test("the view at a turn is what the machine had then, in its order", () => {
+  expect(viewAt(TIMELINE, 3)).toEqual(["t1", "t2", "t3"]);
+  expect(viewAt(TIMELINE, 4)).toEqual(["t1", "g4", "t3"]);
+  expect(viewAt(TIMELINE, 6)).toEqual(["t2", "t1"]);
 });
 
 test("a report says what took a message out of the window from its timeline and receipts", () => {
@@ -46,7 +48,7 @@ test("a report says what took a message out of the window from its timeline and 
     leftBy: "extractive",
     leftWhy: "older",
   });
-  expect(departureOf("t3", TIMELINE, [RECEIPT]).since).toBe(null);
+  expect(departureOf("t1", TIMELINE, [RECEIPT]).since).toBe(null);
 });
 
 test("the cells of a window show each class, and where compression begins", () => {

@@ -24,6 +24,12 @@ test("the first props are those of a chat of which the log is asked for", () => 
   expect(ids(reduce(state, newest("u0 a0 u1 a1", "u0")))).toBe("u0 a0 u1 a1");
 });
 
+test("a file that was attached is not answered", () => {
+  const attached = { ...props(""), messages: [message("u1", "user", "[@stock.csv]")] };
+  const state = after(said(""), newest(""), { type: "props", props: attached });
+  expect([state.writing, ids(state)]).toEqual([false, "u1"]);
+});
+
 test("a new message of the user is being answered until the assistant's own stands", () => {
   const sent = after(said(""), newest(""), said("u1"));
   expect([sent.writing, ids(sent)]).toEqual([true, "u1"]);

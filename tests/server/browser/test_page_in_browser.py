@@ -159,12 +159,27 @@ def test_a_session_that_makes_room_by_itself_says_so(tmp_path: Path, opened: Ope
         tab.send("one more", "So you say: one more")
 
 
+def test_a_file_is_attached_before_a_message(server: Served, opened: Open) -> None:
+    """It is shown by its name, and nothing waits for an answer to it."""
+    tab = opened(server.url)
+    tab.send("plums", "So you say: plums")
+    file = {"name": "stock.csv", "mimeType": "text/csv", "buffer": b"shelf,jars\n1,3\n"}
+    tab.page.get_by_label("Files to attach").set_input_files([file])
+    tab.says("stock.csv")
+    tab.send("What is in it?", "So you say: What is in it?")
+
+
 def test_clearing_begins_anew_and_keeps_what_was_said(server: Served, opened: Open) -> None:
     """The model knows nothing any more; the reader is shown what was said when it is asked for."""
     tab = opened(server.url)
     tab.send("plums", "So you say: plums")
     tab.choose("Clear")
     tab.page.get_by_text("The conversation was cleared").wait_for()
+    tab.wait_for(".message", 0)
+    tab.page.reload()
+    tab.button("Undo").click()
+    tab.says("So you say: plums")
+    tab.choose("Clear")
     tab.wait_for(".message", 0)
     tab.button("Show it").click()
     tab.says("So you say: plums")
@@ -350,6 +365,17 @@ def test_chats_are_listed_branched_and_deleted(tmp_path: Path, opened: Open) -> 
             tab.button("Undo").click()
             tab.page.wait_for_url(f"**/#/s/{branch}")
             tab.wait_for("nav li", 2)
+        tab.choose("Delete")
+        tab.page.get_by_text("deleted").wait_for()
+        tab.page.reload()
+        other = opened(server.url)
+        other.button("Undo").click()
+        other.page.wait_for_url(f"**/#/s/{branch}")
+        other.page.close()
+        tab.page.reload()
+        tab.wait_for("nav li", 2)
+        tab.page.goto(f"{server.url}/#/s/{branch}")
+        tab.says("So you say: plums")
         tab.choose("Delete")
         tab.page.get_by_text("deleted").wait_for()
         tab.button("Undo").wait_for(state="detached")

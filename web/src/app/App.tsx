@@ -1,6 +1,7 @@
 import { SunMoon } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { Client, type Listed, Refused, type Settings } from "../session/client";
+import { attachmentOf } from "../chat/pillText";
+import { type Changes, Client, type Lists, Refused, type Settings } from "../session/client";
 import { sentenceOf } from "../session/sentences";
 import { said } from "../session/state";
 import { useContextSession } from "../session/useContextSession";
@@ -10,7 +11,6 @@ import { Mark } from "./Mark";
 import { usePlace } from "./place";
 import { TokenForm } from "./TokenForm";
 import { keepToken, keptToken } from "./token";
-import { type Undoable, useUndo } from "./undo";
 import { Workspace } from "./Workspace";
 
 const NO_SETTINGS: Settings = { inspect: false, models: [], editor: false, store: null };
@@ -20,13 +20,11 @@ export function App() {
   const [token, setToken] = useState(keptToken);
   const client = useMemo(() => new Client({ token }), [token]);
   const [session, go] = usePlace();
-  const [chats, setChats] = useState<Listed[]>([]);
+  const [{ chats, deleted }, setLists] = useState<Lists>({ chats: [], deleted: [] });
   const [settings, setSettings] = useState(NO_SETTINGS);
   const [isOpen, setOpen] = useState(false);
   const [isDenied, setDenied] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
-  const [undoable, offer] = useUndo();
-  const [deleted, setDeleted] = useState<ReadonlySet<string>>(new Set());
 
   const attempted = useCallback(async <T,>(act: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -42,7 +40,7 @@ export function App() {
 
   const list = useCallback(async () => {
     const found = await attempted(() => client.list());
-    if (found) setChats(found);
+    if (found) setLists(found);
   }, [attempted, client]);
 
   const { begun, begin, renew, key } = useBegun(session);
@@ -62,12 +60,24 @@ export function App() {
     if (isStill) void list();
   }, [list, session, isStill, length]);
 
+  // Another tab may have changed the list; what was deleted can be restored for a while.
+  const gone = deleted[0];
+  useEffect(() => {
+    addEventListener("focus", list);
+    const timer = gone && setTimeout(() => void list(), gone.undo * 1_000);
+    return () => {
+      removeEventListener("focus", list);
+      clearTimeout(timer);
+    };
+  }, [list, gone]);
+
   useEffect(() => {
     client.settings().then(setSettings, () => setSettings(NO_SETTINGS));
   }, [client]);
 
   const listed = chats.find(({ id }) => id === session);
-  const title = listed?.title || said(chat.contextProps)[0]?.content.slice(0, 80) || "New chat";
+  const first = said(chat.contextProps).find(({ content }) => attachmentOf(content) === null);
+  const title = listed?.title || first?.content.slice(0, 80) || "New chat";
   useEffect(() => {
     document.title = session === null ? "polycontext" : `${title} – polycontext`;
   }, [session, title]);
@@ -78,19 +88,14 @@ export function App() {
     go(to);
   }
 
-  /** Hide a chat at once, and delete it when it is too late to undo that. */
-  function remove(which: string) {
-    const gone = chats.find(({ id }) => id === which);
-    setDeleted((before) => new Set(before).add(which));
+  async function remove(which: string) {
     if (which === session) open(null);
-    offer({
-      text: `“${gone ? titleOf(gone) : title}” deleted`,
-      undo: () => {
-        setDeleted((before) => new Set([...before].filter((id) => id !== which)));
-        go(which);
-      },
-      settle: () => void attempted(() => client.delete(which)).then(list),
-    });
+    await patch(which, { deleted: true });
+  }
+
+  async function restore(which: string) {
+    await patch(which, { deleted: false });
+    go(which);
   }
 
   async function fork(from: string | null, message: string | null) {
@@ -99,7 +104,7 @@ export function App() {
     if (made) go(made.sessionId);
   }
 
-  async function patch(which: string, changed: { title?: string; model?: string }) {
+  async function patch(which: string, changed: Changes) {
     await attempted(() => client.patch(which, changed));
     await list();
   }
@@ -118,7 +123,7 @@ export function App() {
 
   // A chat in which nothing was said is in nobody's way.
   const shown = chats
-    .filter(({ id, title: name }) => !deleted.has(id) && (name || id === session || id === begun))
+    .filter(({ id, title: name }) => name || id === session || id === begun)
     .map((each) => (each.id === session ? { ...each, title } : each));
   return (
     <div
@@ -138,7 +143,7 @@ export function App() {
           current={session}
           onOpen={open}
           onRename={(which, name) => void patch(which, { title: name })}
-          onDelete={remove}
+          onDelete={(which) => void remove(which)}
           onFork={(which) => void fork(which, null)}
         />
         {problem !== null && <p role="alert">{problem}</p>}
@@ -164,15 +169,23 @@ export function App() {
         onList={() => setOpen(!isOpen)}
         choices={
           session !== null && !listed?.readOnly
-            ? [{ name: "Delete", isBad: true, act: () => remove(session) }]
+            ? [{ name: "Delete", isBad: true, act: () => void remove(session) }]
             : []
         }
         onModel={(model) => session !== null && void patch(session, { model })}
-        onOffer={offer}
         onFork={(message) => void fork(session, message)}
       />
       {isOpen && <div className="scrim" aria-hidden="true" onClick={() => setOpen(false)} />}
-      <Toast undoable={undoable} />
+      <div className="toast-place" role="status">
+        {gone && (
+          <p className="toast">
+            “{titleOf(gone)}” deleted
+            <button type="button" onClick={() => void restore(gone.id)}>
+              Undo
+            </button>
+          </p>
+        )}
+      </div>
     </div>
   );
 }
@@ -191,22 +204,6 @@ function useBegun(session: string | null) {
   const isOwn = session !== null && own.current?.id === session;
   const key = session === null ? `new ${fresh}` : isOwn ? own.current?.key : session;
   return { begun: own.current?.id ?? null, begin, renew, key };
-}
-
-/** Say what was done, and let the user take it back for a while. */
-function Toast({ undoable }: { undoable: Undoable | null }) {
-  return (
-    <div className="toast-place" role="status">
-      {undoable && (
-        <p className="toast">
-          {undoable.text}
-          <button type="button" onClick={undoable.undo}>
-            Undo
-          </button>
-        </p>
-      )}
-    </div>
-  );
 }
 
 /** Move the keyboard to where messages are written; the address names the chat, so it must not change. */

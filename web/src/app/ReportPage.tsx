@@ -1,7 +1,6 @@
 import type { ChatProps, MessageProps } from "@props";
 import { useMemo } from "react";
-import { type Report, reportSource } from "../inspect/data";
-import { isSeen } from "../inspect/words";
+import { type Report, reportSource, viewAt } from "../inspect/data";
 import { INITIAL, NOTHING } from "../session/state";
 import type { ContextSession } from "../session/useContextSession";
 import { Workspace } from "./Workspace";
@@ -28,7 +27,6 @@ export function ReportPage({ report }: { report: Report }) {
         onList={null}
         choices={[]}
         onModel={nothing}
-        onOffer={nothing}
         onFork={nothing}
       />
     </div>
@@ -36,7 +34,7 @@ export function ReportPage({ report }: { report: Report }) {
 }
 
 /** Return a report's session as a chat that takes nothing. */
-export function chatOf({ inspection, turns: { turns } }: Report): ContextSession {
+export function chatOf({ inspection, timeline, turns: { turns } }: Report): ContextSession {
   const details = new Map(turns.map((turn) => [turn.id, turn]));
   const log: MessageProps[] = inspection.turns.flatMap(({ id, role, at, kind }) => {
     const text = details.get(id)?.text ?? "";
@@ -44,24 +42,16 @@ export function chatOf({ inspection, turns: { turns } }: Report): ContextSession
     const isPreserved = kind === "pinned";
     return isSaid ? [{ id, role, content: text, timestamp: at ?? "", isPreserved }] : [];
   });
-  const seen = new Set(inspection.turns.filter(isSeen).map(({ id }) => id));
-  const places = new Map(inspection.turns.map(({ id, place }) => [id, place]));
-  const summaries = inspection.summaries.map(({ id, sources }) => ({
-    message: {
-      id,
-      role: "summary" as const,
-      content: `${sources.length} earlier messages`,
-      timestamp: "",
-      isPreserved: false,
-    },
-    place: Math.min(...sources.map((each) => places.get(each) ?? 0)),
+  const summaries: MessageProps[] = inspection.summaries.map(({ id, sources }) => ({
+    id,
+    role: "summary",
+    content: `${sources.length} earlier messages`,
+    timestamp: "",
+    isPreserved: false,
   }));
-  const said = log
-    .filter(({ id }) => seen.has(id))
-    .map((message) => ({ message, place: places.get(message.id) ?? 0 }));
-  const messages = [...summaries, ...said]
-    .sort((one, other) => one.place - other.place)
-    .map(({ message }) => message);
+  const known = new Map([...log, ...summaries].map((message) => [message.id, message]));
+  const view = viewAt(timeline.entries, timeline.entries.length - 1);
+  const messages = view.flatMap((id) => known.get(id) ?? []);
   const { tokens, maxTokens } = inspection.window;
   const contextProps: ChatProps = {
     ...INITIAL,

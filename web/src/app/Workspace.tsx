@@ -5,11 +5,9 @@ import { Panel, type PanelActions } from "../inspect/Panel";
 import { TurnDialog } from "../inspect/TurnDialog";
 import { useInspection } from "../inspect/useInspection";
 import type { Client, Settings } from "../session/client";
-import { said } from "../session/state";
 import type { ContextSession } from "../session/useContextSession";
 import { keep, recalled } from "./kept";
 import type { Choice } from "./Menu";
-import type { Undoable } from "./undo";
 
 interface Props {
   chat: ContextSession;
@@ -24,7 +22,6 @@ interface Props {
   onList: (() => void) | null;
   choices: Choice[];
   onModel: (model: string) => void;
-  onOffer: (undoable: Undoable) => void;
   onFork: (message: string | null) => void;
 }
 
@@ -54,15 +51,6 @@ export function Workspace({ source: given, isReadOnly, ...props }: Props) {
     if (innerWidth >= WIDE) keep("context", open);
   }
 
-  async function clear() {
-    const last = said(contextProps).at(-1)?.id;
-    if (!(await chat.onClear()) || last === undefined) return;
-    props.onOffer({
-      text: "The context was cleared",
-      undo: () => void chat.onChange("POST", ["rewind"], { to: last }),
-    });
-  }
-
   const actions: PanelActions | null = isChangeable
     ? {
         onUndo: (receipt) => void chat.onChange("POST", ["undo"], { receipt_id: receipt }),
@@ -90,7 +78,6 @@ export function Workspace({ source: given, isReadOnly, ...props }: Props) {
           onTurn={setTurn}
           isContextOpen={isOpen}
           onContext={source ? () => show(!isOpen) : null}
-          onClear={() => void clear()}
         />
       </main>
       {isOpen && source && (

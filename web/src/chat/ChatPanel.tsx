@@ -39,7 +39,6 @@ interface Props {
   /** further choices of the chat's menu */
   choices: Choice[];
   onModel: (model: string) => void;
-  onClear: () => void;
   /** goes on elsewhere from right behind a message, or from here */
   onFork: (message: string | null) => void;
 }
@@ -59,10 +58,7 @@ export function ChatPanel(props: Props) {
   }, [session]);
   const timeline = inspected?.timeline;
   const rows = useMemo(() => {
-    if (at !== null && inspected && timeline) {
-      const { turns, summaries } = inspected.now;
-      return pastRows(viewAt(timeline, at, turns, summaries), timeline.length - 1 - at);
-    }
+    if (at !== null && timeline) return pastRows(viewAt(timeline, at), timeline.length - 1 - at);
     const turns = inspected?.now.turns;
     return rowsOf({ contextProps, log, pending, writing, streaming, turns }, view, earlier);
   }, [contextProps, log, pending, writing, streaming, view, earlier, at, inspected, timeline]);
@@ -95,7 +91,7 @@ export function ChatPanel(props: Props) {
     {
       name: "Clear",
       isDisabled: isReadOnly || !isIdle || !contextProps.actions.clear,
-      act: props.onClear,
+      act: () => void chat.onClear(),
     },
     ...props.choices,
   ];
@@ -184,6 +180,7 @@ export function ChatPanel(props: Props) {
           onOlder={chat.onOlder}
           onView={setView}
           onEarlier={setEarlier}
+          onUnclear={(last) => void chat.onChange("POST", ["rewind"], { to: last })}
           onEdit={chat.onEdit}
           onPin={chat.onPin}
           onRecall={chat.onRecall}

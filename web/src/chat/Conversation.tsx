@@ -24,6 +24,8 @@ interface Props extends MessageActions {
   onOlder: () => Promise<boolean>;
   onView: (view: View) => void;
   onEarlier: (shown: boolean) => void;
+  /** takes a clear back, to right behind the last message */
+  onUnclear: (last: string) => void;
 }
 
 /** Pixels of a row before it is measured, and how near to the top the page before is asked for. */
@@ -44,6 +46,7 @@ export function Conversation({
   onOlder,
   onView,
   onEarlier,
+  onUnclear,
   ...actions
 }: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -142,10 +145,11 @@ export function Conversation({
         return <p className="soft later">{row.hidden} later turns are hidden</p>;
       case "ending":
         return <EndingRow ending={row.ending} onAgain={isReadOnly ? null : onAgain} />;
-      case "earlier":
+      case "earlier": {
+        const { last } = row;
         return (
           <div className="summary">
-            <p>The conversation was cleared: the model knows nothing of what was said before.</p>
+            <p>The conversation was cleared: the model starts anew.</p>
             <button
               type="button"
               aria-expanded={isEarlierShown}
@@ -153,8 +157,14 @@ export function Conversation({
             >
               {isEarlierShown ? "Hide it" : "Show it"}
             </button>
+            {last !== null && isIdle && !isReadOnly && (
+              <button type="button" onClick={() => onUnclear(last)}>
+                Undo
+              </button>
+            )}
           </div>
         );
+      }
       case "pending":
         return (
           <article className="message pending" data-role="user" data-sent="true" aria-label="You">

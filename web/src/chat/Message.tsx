@@ -125,7 +125,8 @@ function Actions({ isNewest, children }: { isNewest: boolean; children: ReactNod
       role="toolbar"
       aria-label="Actions of this message"
       data-entry={isNewest}
-      ref={entered}
+      // At each change: a button may come later, and a newer message too.
+      ref={(bar) => entered(bar)}
       onKeyDown={pressed}
     >
       {children}

@@ -2,6 +2,7 @@ import { type Inspected, useDetail } from "../inspect/useInspection";
 import { textOf } from "../inspect/TurnLink";
 import { speakerOf } from "../inspect/words";
 import { Markdown } from "./Markdown";
+import { ToolRow } from "./ToolRow";
 
 interface Props {
   id: string;
@@ -13,6 +14,16 @@ interface Props {
 export function PastTurn({ id, inspected, onTurn }: Props) {
   const detail = useDetail(inspected.details, id);
   if (!detail) return <p className="soft">…</p>;
+  const { turns } = inspected.now;
+  const at = turns.findIndex((turn) => turn.id === id);
+  const turn = turns[at];
+  // A call is shown with its result, as in the conversation of now.
+  if (detail.role === "assistant" && !detail.text) return null;
+  if (detail.role === "tool" && turn) {
+    const called = turns.slice(0, at).findLast((each) => each.role === "assistant" && each.tool);
+    const then = { ...turn, fate: "word for word", tool: turn.tool ?? called?.tool ?? "tool" };
+    return <ToolRow turn={then} details={inspected.details} onTurn={onTurn} />;
+  }
   const isTalk = detail.role === "user" || detail.role === "assistant";
   return (
     <article

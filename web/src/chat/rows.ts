@@ -12,7 +12,8 @@ export type Row =
   | { kind: "tool"; key: string; turn: Turn }
   | { kind: "past"; key: string }
   | { kind: "later"; key: string; hidden: number }
-  | { kind: "earlier"; key: string }
+  /** `last` is the last message, unless something was said since the conversation was cleared */
+  | { kind: "earlier"; key: string; last: string | null }
   | { kind: "pending"; key: string; content: string }
   | { kind: "answer"; key: string; content: string }
   | { kind: "ending"; key: string; ending: EndingProps };
@@ -72,7 +73,8 @@ function logRows({ contextProps, log, turns = [], writing }: Shown, earlier: boo
   if (summaries.size === 0 && log.length) {
     const first = log.findIndex((message) => window.has(message.id));
     hidden = first < 0 ? log.length : first;
-    if (hidden) rows.push({ kind: "earlier", key: "earlier" });
+    const last = hidden === log.length ? log.at(-1) : null;
+    if (hidden) rows.push({ kind: "earlier", key: "earlier", last: last?.id ?? null });
   }
   const before = (id: string | null) => {
     for (const turn of tools.get(id) ?? []) rows.push({ kind: "tool", key: turn.id, turn });

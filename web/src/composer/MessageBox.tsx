@@ -1,4 +1,4 @@
-import { ArrowUp, AtSign, Paperclip, Square } from "lucide-react";
+import { ArrowUp, AtSign, ChevronDown, Paperclip, Square } from "lucide-react";
 import { type ComponentType, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { keep, recalled } from "../app/kept";
 import { type Choice, Menu } from "../app/Menu";
@@ -136,7 +136,7 @@ export function MessageBox(props: Props) {
         <Expected expected={isEmpty ? null : expected} pressure={pressure} />
         {models.length > 1 ? (
           <Menu name="Model" choices={choices} side="above">
-            {model ?? models[0]}
+            {model ?? models[0]} <ChevronDown aria-hidden />
           </Menu>
         ) : (
           models[0] && <span className="soft">{models[0]}</span>

@@ -83,6 +83,12 @@ export function TurnDialog({ id, inspected, onTurn, onClose, onShow, onRecall }:
   );
 }
 
+const CLASSES: Record<string, string> = {
+  PRESERVED: "always kept word for word",
+  REQUIRED: "may be summarised",
+  DROPPABLE: "may be dropped",
+};
+
 /** Say who decided what became of a message, why, and when. */
 function Why(props: { id: string; detail: TurnDetail; inspected: Inspected; isGone: boolean }) {
   const { id, detail, inspected, isGone } = props;
@@ -92,9 +98,12 @@ function Why(props: { id: string; detail: TurnDetail; inspected: Inspected; isGo
       : detail;
   const rows = [
     ["Why", isGone ? leftWhy : detail.classWhy],
-    ["By", isGone ? [left, leftBy].filter(Boolean).join(", ") : detail.classBy],
+    [
+      "By",
+      isGone ? [left, leftBy && `summary by ${leftBy}`].filter(Boolean).join(", ") : detail.classBy,
+    ],
     ["When", isGone ? momentOf(since, leftAt) : momentOf(null, detail.classAt)],
-    ["Class", detail.class?.toLowerCase()],
+    ["Class", CLASSES[detail.class ?? ""]],
   ].filter(([, value]) => value);
   return (
     <dl className="facts">

@@ -99,6 +99,8 @@ export interface Moment {
   tokens: [number, number, number, number];
   came: string[];
   went: string[];
+  /** where in the window each message that came stands */
+  places: number[];
 }
 
 /** What a compression kept, summarised and dropped. */
@@ -170,23 +172,18 @@ export function reportSource(report: Report): InspectionSource {
   };
 }
 
-/** Return the messages in the window after an event, in the order of the conversation. */
-export function viewAt(entries: Moment[], at: number, turns: Turn[], summaries: Place[]): string[] {
-  const view = new Set<string>();
-  for (const { came, went } of entries.slice(1, at + 1)) {
-    for (const id of went) view.delete(id);
-    for (const id of came) view.add(id);
+/** Return the messages in the window after an event, in its order. */
+export function viewAt(entries: Moment[], at: number): string[] {
+  let view: string[] = [];
+  for (const { came, went, places } of entries.slice(0, at + 1)) {
+    if (went.length) {
+      const gone = new Set(went);
+      view = view.filter((id) => !gone.has(id));
+    }
+    came.forEach((id, index) => view.splice(places[index] ?? view.length, 0, id));
   }
-  const place = new Map(turns.map((turn) => [turn.id, turn.place]));
-  for (const { id, sources } of summaries) {
-    const places = sources.flatMap((source) => place.get(source) ?? []);
-    // A summary stands before what follows its first source.
-    if (places.length) place.set(id, Math.min(...places) - 0.5);
-  }
-  return [...view].sort((one, other) => (place.get(one) ?? 0) - (place.get(other) ?? 0));
+  return view;
 }
-
-type Place = Pick<Summary, "id" | "sources">;
 
 /** Return what took a message out of the window, from the timeline and receipts of a report. */
 export function departureOf(

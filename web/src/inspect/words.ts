@@ -49,7 +49,7 @@ export function isSeen({ fate }: Pick<Turn, "fate">): boolean {
 /** Return who said something. */
 export function speakerOf({ role, tool }: { role: string; tool: string | null }): string {
   if (role === "user") return "You";
-  if (role === "assistant") return tool ? `Assistant, ${tool}` : "Assistant";
+  if (role === "assistant") return "Assistant";
   if (role === "system") return "System";
   return tool ?? (role === "tool" ? "Tool" : "Summary");
 }

@@ -28,6 +28,19 @@ export interface Listed {
   readOnly: boolean;
 }
 
+/** The chats, newest first, and those that were deleted and can be restored for `undo` seconds. */
+export interface Lists {
+  chats: Listed[];
+  deleted: (Listed & { undo: number })[];
+}
+
+/** What of a chat in the list can be changed. */
+export interface Changes {
+  title?: string;
+  model?: string;
+  deleted?: boolean;
+}
+
 /** A page of all that was said, oldest first; `before` is where the page before it ends. */
 export interface HistoryPage {
   messages: MessageProps[];
@@ -92,13 +105,12 @@ export class Client {
     return this.json("GET", "/settings");
   }
 
-  /** Return the chats, newest first. */
-  async list(): Promise<Listed[]> {
-    return (await this.json<{ chats: Listed[] }>("GET", path())).chats;
+  list(): Promise<Lists> {
+    return this.json("GET", path());
   }
 
-  /** Rename a chat, or let another model answer in it. */
-  patch(session: string, changed: { title?: string; model?: string }): Promise<ChatProps> {
+  /** Rename a chat, let another model answer in it, or delete or restore it. */
+  patch(session: string, changed: Changes): Promise<ChatProps> {
     return this.changed("PATCH", path(session), changed);
   }
 
@@ -158,11 +170,6 @@ export class Client {
       ...(before === null ? {} : { before }),
     });
     return this.json("GET", `${path(session, "history")}?${asked}`);
-  }
-
-  /** Delete a chat, also while the page is being closed. */
-  async delete(session: string): Promise<void> {
-    await this.request("DELETE", path(session), { keepalive: true });
   }
 
   /** Say something, with the pills in it; asked again under one key where nothing came back, it is taken in once. */

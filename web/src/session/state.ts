@@ -1,3 +1,4 @@
+import { attachmentOf } from "../chat/pillText";
 import type { ChatProps, MessageProps } from "@props";
 import type { HistoryPage } from "./client";
 import type { Connection } from "./listen";
@@ -103,13 +104,14 @@ export function said(props: ChatProps): MessageProps[] {
 /**
  * Take in how all stands.
  *
- * The server says whether an answer is being written. One is expected as well where a message of the user's is new, or another answer was asked for.
+ * The server says whether an answer is being written. One is expected as well where a message of the user's is new, unless it is a file that was attached, or another answer was asked for.
  */
 function followed(state: SessionState, props: ChatProps): SessionState {
   const last = said(props).at(-1);
   const known = (message: MessageProps) => message.id === last?.id;
   const isNew =
     state.contextProps !== INITIAL &&
+    attachmentOf(last?.content ?? "") === null &&
     !state.log.some(known) &&
     !state.contextProps.messages.some(known);
   const writing = props.answering || ((isNew || state.asked) && last?.role === "user");
