@@ -44,6 +44,18 @@ def _check_thinking(request: Mapping[str, Any], betas: Collection[str]) -> None:
     mode = check_tag(WHOLE.into("thinking"), "bad-thinking", thinking, _MODES)
     place = WHOLE.into("thinking", f"!{mode}")
     _check_binding(thinking, place.into("block_binding"), betas)
+    if mode not in {"enabled", "adaptive"}:
+        return
+    choice = request.get("tool_choice")
+    if isinstance(choice, Mapping) and choice.get("type") in {"any", "tool"}:
+        says = "Thinking may not be enabled when tool_choice forces tool use."
+        problem, at = "forces a call while thinking is on", WHOLE.into("tool_choice")
+        raise at.fault("thinking-forced", problem, "auto or none", says, whole=True)
+    if request.get("temperature") not in {None, 1}:
+        says = "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode."
+        problem = f"is {request['temperature']} while thinking is on"
+        legal, at = "1, or no temperature", WHOLE.into("temperature")
+        raise at.fault("thinking-temperature", problem, legal, says, whole=True)
     if mode == "enabled":
         budget, most = thinking.get("budget_tokens"), request.get("max_tokens")
         _check_budget(budget, most, place.into("budget_tokens"))

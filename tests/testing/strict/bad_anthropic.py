@@ -634,6 +634,13 @@ BAD: tuple[Bad, ...] = (
         "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
         fields={"thinking": {"type": "enabled", "budget_tokens": 512}},
     ),
+    Bad(
+        "thinking and a forced call",
+        "thinking-forced",
+        None,
+        "Thinking may not be enabled when tool_choice forces tool use.",
+        fields={**_ENABLED, "tool_choice": {"type": "any"}},
+    ),
     *(
         Bad(
             f"a default of {name}",

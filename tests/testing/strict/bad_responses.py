@@ -499,6 +499,37 @@ def _input_options() -> Iterator[BadRequest]:
         index=1,
     )
     yield _responses(
+        "too cold",
+        "hi",
+        "bad-option",
+        (
+            "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 "
+            "instead."
+        ),
+        "temperature",
+        "decimal_below_min_value",
+        temperature=-1,
+    )
+    yield _responses(
+        "a response that is none",
+        "hi",
+        "bad-previous-response",
+        "Invalid 'previous_response_id': 'chatcmpl-1'. Expected an ID that begins with 'resp'.",
+        "previous_response_id",
+        "invalid_value",
+        previous_response_id="chatcmpl-1",
+    )
+    yield _responses(
+        "a response and a conversation",
+        "hi",
+        "bad-option",
+        "Mutually exclusive parameters: 'previous_response_id', 'conversation'.",
+        "previous_response_id",
+        "mutually_exclusive_parameters",
+        previous_response_id="resp_1",
+        conversation="conv_1",
+    )
+    yield _responses(
         "a compaction at nothing",
         "hi",
         "bad-context-management",

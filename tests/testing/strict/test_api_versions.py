@@ -67,6 +67,16 @@ def test_what_the_newest_version_refuses_the_first_one_takes(bad: Bad) -> None:
         StrictAnthropic(lambda _: "Yes.").count_tokens(request)
 
 
+def test_the_first_version_takes_no_temperature_beside_thinking() -> None:
+    """There the field exists, and has a rule of its own."""
+    thinking = {"thinking": {"type": "enabled", "budget_tokens": 2048}}
+    send([ASK], FIRST, temperature=0.5)
+    with pytest.raises(
+        RequestRefusedError, match="`temperature` may only be set to 1 when thinking is enabled"
+    ):
+        send([ASK], FIRST, temperature=0.5, **thinking)
+
+
 def test_a_version_that_is_not_known_is_refused() -> None:
     """Nobody can say what it would refuse."""
     with pytest.raises(UnknownNameError, match="Use 2023-06-01, 2026-10-21"):

@@ -48,6 +48,7 @@ UNCHECKED = {
     "bad-context-management",
     "bad-edit",
     "bad-option",
+    "bad-previous-response",
     "bad-thinking",
     "binding-beta",
     "compaction-beta",
@@ -55,8 +56,10 @@ UNCHECKED = {
     "not-stored",
     "thinking-budget",
     "thinking-first",
+    "thinking-forced",
     "thinking-modified",
     "thinking-signature",
+    "thinking-temperature",
     "unknown-response",
     "unknown-conversation",
 }

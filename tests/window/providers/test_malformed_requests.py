@@ -140,8 +140,8 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
         {"context_management": [{"type": "compaction", "compact_threshold": "full"}]},
         "bad-context-management",
     ),
-    ("openai-responses", {"max_output_tokens": "few"}, "bad-option"),
-    ("openai", {"max_tokens": "few"}, "bad-option"),
+    ("openai-responses", {"temperature": "hot"}, "bad-option"),
+    ("openai", {"temperature": "hot"}, "bad-option"),
     (
         "openai",
         {"tools": [{"type": "function", "function": {"name": "look", "parameters": 7}}]},
