@@ -11,7 +11,7 @@ from polycontext.linearity.ledger import DemotionError, LinearityMap, UnknownRes
 from polycontext.linearity.resource_class import ResourceClass
 from tests.laws.outcomes import outcome
 
-_LEDGER = 'docs/linearity.md, "The ledger"'
+_LEDGER = 'docs/linearity.md, "The record of classes"'
 _JOIN = "Davey and Priestley, Introduction to Lattices and Order, on semilattices"
 
 
