@@ -49,6 +49,9 @@ NOTHING = frozenset({"", "ok", "ok, no output"})
 MOST_READ, MOST_TELLERS = 30, 4
 """The files that are named, and the results that say a term that still tells something."""
 
+_BEFORE = " (before a later edit)"
+"""Stands behind the name of a file whose text is no longer what was read."""
+
 _TOLD, _ATTACHED, _DID = 0.05, 113.5, 90.0
 _NAMES, _FOUND, _CHANGED, _RETRIED = 96.0, 58.0, 102.0, 40.0
 LEAST_DIGITS = 3
@@ -233,6 +236,7 @@ class CallTeller:
         sizes = (len(whole) * 2 // 3, len(whole) // 3, *REPORTED[2:])
         score -= OLDER * (place < self._finished)
         texts = thinned(whole, *(REPORTED if event.effect == Effect.RUN else sizes))
+        line += _BEFORE if self._is_edited(place) else ""
         told = ranged([f"from {line}:\n{each}" for each in texts])
         self._items[place] = [Item(section, place, score, told)]
 
@@ -319,6 +323,9 @@ class CallTeller:
         self._items[place] = [] if event.turn < turn and keys <= shown_keys else told
 
     def _output(self, place: int, event: Event) -> None:
+        if _unnumbered(event.text) != event.text:
+            self._reads.setdefault(event.text, []).append(place)
+            return
         texts = outcome(event.text, self._seen)
         score = 40 + 25 * self._recency(place) + 8 * bool(_FAILS.search(texts[-1]))
         told = ranged([_after("output", text) for text in texts])
@@ -379,9 +386,10 @@ class CallTeller:
             read = [place for place in places if not self.events[place].failed] or places
             place = read[-1]
             event = self.events[place]
+            is_output = event.happening == Happening.OUTPUT
             shown = outcome(event.text)[0] if _lists(event) else event.text
             body = [line for line in _unnumbered(shown).splitlines() if line.strip()]
-            label = f"{event.path or call_line(event)}"
+            label = event.path or ("a file" if is_output else call_line(event))
             # Who needs more of an older file, or of one that was edited since, reads it again.
             is_old = place not in lasts[-NEWEST_FILES:]
             recency = 25 * self._recency(place) - OLDER * (is_old + self._is_edited(place))
@@ -395,8 +403,9 @@ class CallTeller:
                     tuple(_after(label, text) for text in outcome(event.text, self._seen)),
                 )
                 continue
-            if not SEARCHES.match(event.name):
+            if not is_output and not SEARCHES.match(event.name):
                 named.append(f"{label} ({len(body)} lines)")
+            label += _BEFORE if self._is_edited(place) else ""
             texts = [
                 *(thin("\n".join(body), size) for size in (8_000, 700)),
                 *picked(body, self._worth_of_line, 1_200, 400, 120),

@@ -8,6 +8,7 @@ from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import find_sources
 from polycontext.pressure.notes.call_items import call_line
 from polycontext.pressure.notes.events import Event, Happening
+from polycontext.pressure.notes.items import Section
 from polycontext.pressure.notes.lines import NEW_LINE
 from polycontext.pressure.notes.note import items_of
 from polycontext.testing import FAST
@@ -287,6 +288,28 @@ def test_a_file_that_was_read_is_told_with_its_path_and_size() -> None:
     text = summarise(turns, 400)
     assert "Files:\nread: src/quays.py (80 lines)" in text
     assert "src/quays.py:\n def moor_0(quay):" in text
+
+
+def test_what_was_read_before_an_edit_says_so() -> None:
+    """Nobody takes it for the file as it is now."""
+    first = called("read_file", '{"path": "src/quays.py"}', SOURCE, "a")
+    given = {
+        "path": "src/quays.py",
+        "old_string": "def moor_0(quay)",
+        "new_string": "def tie(quay)",
+    }
+    edit = called("str_replace", json.dumps(given), "ok", "b")
+    again = called("read_file", '{"path": "src/quays.py"}', SOURCE, "c")
+    assert "src/quays.py (before a later edit):\n" in summarise([*first, *edit], 900)
+    assert "before a later edit" not in summarise([*first, *edit, *again], 900)
+
+
+def test_output_of_numbered_lines_is_a_file_that_was_read() -> None:
+    """It is nothing that was done, also if nobody says which file it is."""
+    lines = "\n".join(f"  {number}→quay_{number} = {number * 7}" for number in range(1, 9))
+    (item,) = items_of([Event(Happening.OUTPUT, 0, "t0", lines)])
+    assert item.section is Section.KNOWN
+    assert item.variants[0].startswith("a file:\nquay_1 = 7\n")
 
 
 def test_the_files_that_were_read_last_are_told_first() -> None:
