@@ -78,9 +78,11 @@ def lookup_error(places: Mapping[str, str]) -> Callable[[object, str], Never]:
         problem = f"{type(self).__name__!r} object has no attribute {name!r}"
         if name in places:
             problem += f". Use {places[name]}."
-        elif name[0] != "_" and (near := similar(name, dir(type(self)), 1)):
+        public = [each for each in dir(type(self)) if each[0] != "_"]
+        if name not in places and name[0] != "_" and (near := similar(name, public, 1)):
             problem += f".{did_you_mean(near)}"
-        raise AttributeError(problem, name=name, obj=self)
+        # Python adds a guess of its own to an error that names the attribute.
+        raise AttributeError(problem, name=None)
 
     return __getattr__
 

@@ -157,6 +157,8 @@ class _Run:
         """
         if not self.output.exists():
             return None
+        if self.output.samefile(self.source):
+            raise InvalidDataError(str(self.output), "is the input", "the name of another file")
         report = self._beside("report.json")
         if report.exists():
             told = json.loads(report.read_bytes())

@@ -203,7 +203,7 @@ def test_a_complete_run_is_not_repeated_and_no_other_file_is_overwritten(tmp_pat
     assert output.stat().st_mtime_ns == before
     with pytest.raises(InvalidDataError, match=r"out.jsonl: exists already. Use another name"):
         compress_file(source, output, RowCompressor(max_tokens=700), engine=HERE)
-    with pytest.raises(InvalidDataError, match=r"in.jsonl: exists already"):
+    with pytest.raises(InvalidDataError, match=r"in.jsonl: is the input. Use the name of another"):
         compress_file(source, source, SMALL, engine=HERE)
 
 

@@ -473,3 +473,13 @@ def test_a_summariser_is_an_option_in_either_spelling(spelling: str) -> None:
     ):
         session.extend(messages)
         assert "They said hello." in str(session.messages())
+
+
+def test_a_missing_attribute_is_answered_once() -> None:
+    """Python adds no guess of its own, and no private name is suggested."""
+    begun = session()
+    with pytest.raises(AttributeError, match=r"Use ContextSession\.open") as wrong:
+        looked_up("save")(begun)
+    assert wrong.value.name is None
+    with pytest.raises(AttributeError, match=r"no attribute 'start'$"):
+        _ = begun.background.start  # type: ignore[attr-defined]
