@@ -140,7 +140,9 @@ class Chats:
         found = await asyncio.to_thread(lambda: [*map(self._listed, keys.items())])
         for chat in found:
             if "undo" in chat:
-                await self._erase_due(mine + chat["id"])
+                # One that cannot be erased now is tried again the next time.
+                with suppress(PolycontextError):
+                    await self._erase_due(mine + chat["id"])
         return sorted(found, key=lambda chat: chat["at"] or "", reverse=True)
 
     def _listed(self, chat: tuple[str, str]) -> dict[str, Any]:

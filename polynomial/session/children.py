@@ -72,7 +72,9 @@ def open_child(
         "the task as text",
     )
     require("child_id", child_id, child_id != own_id, "another id than the parent's")
-    is_swapped = " " in child_id.strip() and " " not in task.strip()
+    # An id may have spaces, but it is no sentence; a task in Chinese has none.
+    is_sentence = " " in child_id and child_id.endswith((".", "?", "!"))
+    is_swapped = is_sentence and task.isascii() and " " not in task.strip()
     require("child_id", child_id, not is_swapped, "child(task, child_id): the task comes first")
     require(
         "system",

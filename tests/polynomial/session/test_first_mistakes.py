@@ -483,3 +483,10 @@ def test_a_missing_attribute_is_answered_once() -> None:
     assert wrong.value.name is None
     with pytest.raises(AttributeError, match=r"no attribute 'start'$"):
         _ = begun.background.start  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("task", ["Research", "预订航班"])
+def test_the_id_of_a_child_may_have_spaces(task: str) -> None:
+    """Also beside a task without any: only a sentence is no id."""
+    with session().child(task, "sub agent 1") as child:
+        assert child.session_id == "sub agent 1"
