@@ -220,7 +220,7 @@ def test_what_a_request_needs_besides_is_taken_off() -> None:
     wrap(_llm(asked), 3000).chat(messages, tools=[theirs, object()], max_tokens=800)
     free, tooled, both = (sum(len(each.content) for each in sent) for sent in asked)
     assert both < tooled < free
-    with pytest.raises(ContextOverflowError, match="reserve"):
+    with pytest.raises(ContextOverflowError, match="a reply of up to"):
         wrap(_llm(asked), 3000).chat(messages, max_tokens=3000)
 
 
