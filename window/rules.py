@@ -193,9 +193,10 @@ class _Reader:
             if effect in (Effect.REPLACES, Effect.MAY_END) or (found and effect is Effect.KEEPS):
                 number += 1
                 kind = found.kind if found else RuleKind.INSTRUCTION
-                added = self._add(turn, number, said, kind.value, found.scope if found else "")
                 if older:
                     self._drop_guesses(older)
+                added = self._add(turn, number, said, kind.value, found.scope if found else "")
+                if older:
                     self._mark_later([added], older)
 
     def _apply(

@@ -247,15 +247,11 @@ def test_a_rule_that_is_mentioned_stands(old: str, later: str) -> None:
     assert old in standing(old, later)
 
 
-@pytest.mark.parametrize(
-    ("old", "later"),
-    [
-        ("Never use tables in your replies.", "One table here is fine, but only here."),
-    ],
-)
-def test_a_sentence_that_may_end_a_rule_stands_beside_it(old: str, later: str) -> None:
-    """Both stand, and the newer one says than which rule it is later."""
-    first, second = window(old, later).rules.standing
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_sentence_that_may_end_a_rule_stands_beside_it(times: int) -> None:
+    """Both stand, and the newer one, however often it is said, says than which rule it is later."""
+    old, later = "Never use tables in your replies.", "One table here is fine, but only here."
+    first, second = window(old, *[later] * times).rules.standing
     assert (first.text, first.later_than) == (old, "")
     assert (second.text, second.later_than) == (later, first.id)
 
