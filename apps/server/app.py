@@ -143,7 +143,16 @@ def _add_gateway(app: FastAPI, gateway: Gateway) -> None:
 
 
 def _describe_schemas(app: FastAPI, named: dict[str, Any]) -> None:
-    app.openapi().setdefault("components", {}).setdefault("schemas", {}).update(named)
+    """Add named schemas to the app's description, which is made when it is first asked for."""
+    describe = app.openapi
+
+    def described() -> dict[str, Any]:
+        found = describe()
+        found.setdefault("components", {}).setdefault("schemas", {}).update(named)
+        return found
+
+    # FastAPI's own way to change it.
+    app.openapi = described  # type: ignore[method-assign]
 
 
 async def _handle_error(_: Request, error: Exception) -> JSONResponse:

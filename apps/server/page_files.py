@@ -3,6 +3,7 @@
 import re
 from base64 import b64encode
 from collections.abc import AsyncIterator
+from functools import cache
 from gzip import compress
 from hashlib import sha256
 from mimetypes import guess_type
@@ -61,6 +62,11 @@ def report_page(data: object) -> str:
     return page.replace("<head>", f"<head>\n{_REPORT}{text}</script>", 1)
 
 
+@cache
+def _gzipped(data: bytes) -> bytes:
+    return compress(data, mtime=0)  # reproducible
+
+
 class Page:
     """The files of the page as an ASGI application, sent with the security headers.
 
@@ -71,12 +77,6 @@ class Page:
 
     def __init__(self, turns: Turns) -> None:
         self._files = {f"/{path.name}": path.read_bytes() for path in FOLDER.iterdir()}
-        # Compressed once, reproducibly; a font is compressed as it is.
-        self._compressed = {
-            name: compress(data, mtime=0)
-            for name, data in self._files.items()
-            if not name.endswith(".woff2")
-        }
         self._tags = {name: f'"{sha256(data).hexdigest()}"' for name, data in self._files.items()}
         self._turns = turns
 
@@ -90,8 +90,9 @@ class Page:
             raise HTTPException(404)
         asked = dict(scope["headers"])
         headers = {**_HEADERS, "ETag": self._tags[name], "Vary": "Accept-Encoding"}
-        if b"gzip" in asked.get(b"accept-encoding", b"") and name in self._compressed:
-            data = self._compressed[name]
+        # A font is compressed as it is.
+        if b"gzip" in asked.get(b"accept-encoding", b"") and not name.endswith(".woff2"):
+            data = _gzipped(data)
             headers |= {"Content-Encoding": "gzip", "ETag": f'{headers["ETag"][:-1]}-gzip"'}
         known = asked.get(b"if-none-match", b"").decode("latin-1")
         answer = Response(status_code=304, headers=headers)
