@@ -25,7 +25,7 @@ from typing import (
 )
 
 from polycontext.base import lookup_error, require, with_usage
-from polycontext.base.effects import Steps, call, in_thread, procedure, twin
+from polycontext.base.effects import Steps, in_thread, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
 from polycontext.window import (
@@ -1276,10 +1276,8 @@ class ContextSession:
         request = self._request(built, expected_revision, idempotency_key)
         if self._writer.live.machine.acts:
             self._writer.live.serve(self)
-        output: ContextOutput = yield call(self._writer, "write", request)
-        if self.policy.background:
-            output = yield call(self.background, "after", output)
-        return output
+        output = yield from self._writer.write(request)
+        return (yield from self.background.after(output)) if self.policy.background else output
 
     def _request(
         self,

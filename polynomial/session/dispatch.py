@@ -58,7 +58,7 @@ def fire_timers(session: Session, now: datetime) -> Steps[tuple[str, ...]]:
                 expected_revision=here.revision,
             )
             try:
-                yield call(session._writer, "write", request)
+                yield from session._writer.write(request)
             except (IllegalDirectionError, ConflictError):
                 continue  # another guard holds it, or another writer was first
             fired.append(str(kind))
@@ -68,7 +68,7 @@ def fire_timers(session: Session, now: datetime) -> Steps[tuple[str, ...]]:
     if is_due(session.conversation, session.policy, now):
         at = yield from _time_of(session, now)
         request = evolve(session._request(Compress(if_due=True)), at=at)
-        output: ContextOutput = yield call(session._writer, "write", request)
+        output = yield from session._writer.write(request)
         fired += [str(InputKind.COMPRESS)] if output.compressed else []
     return tuple(fired)
 

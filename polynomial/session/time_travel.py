@@ -21,7 +21,6 @@ from ..stores.session_store import ForkingStore
 from .commands import Add, Items, Oversize, Rewind, Together, Undo, build_attaches
 from .construction import open_beside
 from .part import S, Session
-from .replica import Replica
 
 Moment = int | datetime | str
 """A point of a conversation: a revision, a time, or the id of the last turn at that point."""
@@ -132,7 +131,7 @@ def build_undo(session: Session, key: str | None) -> Undo:
     Without the id of a receipt, it is the last compression, that of any writer.
     """
     # The live machine follows with the write.
-    Replica.catch_up(session._writer)
+    session._writer.load_new()
     events = session._writer.events()
     undoable = lineages(events)[-1].undoable
     number = next(reversed([*undoable]), 0) if key is None else number_of(events, key)
