@@ -26,7 +26,7 @@ from ..inputs import ContextOutput
 from ..state import ContextState
 from .commands import Commit, WriteOptions
 from .compression import BY_HAND, is_answering, plan_window
-from .part import Session, SessionPart
+from .writer import Session, SessionPart
 
 _REMEMBERED = 32
 _MOST_PATIENCE = 64

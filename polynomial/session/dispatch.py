@@ -18,7 +18,7 @@ from ..machine.timers import due
 from ..stores.session_store import Stored
 from .commands import Compress, Take, WriteOptions
 from .compression import is_due
-from .part import Session
+from .writer import Session
 
 
 def machine_of(session: Any) -> ContextMachine:

@@ -21,8 +21,8 @@ from ..errors import ContextOverflowError
 from ..journal.spending import Spent, spent
 from ..machine.step import is_over_budget
 from .commands import Together
-from .delivery import Delivery, SentRequest, options_for
-from .part import SessionPart
+from .delivery import SentRequest, options_for
+from .writer import SessionPart
 
 if TYPE_CHECKING:
     from polycontext.pressure.cache import CachePlan
@@ -188,16 +188,6 @@ class Usage(SessionPart):
     """The requests of a session, and what is known about their size."""
 
     @property
-    def _delivery(self) -> Delivery:
-        """Return the renderer of requests, created on first access."""
-        known: Delivery | None = self._session._delivery
-        if known is not None:
-            return known
-        # `setdefault` gives concurrent threads the same object.
-        delivery: Delivery = vars(self._session).setdefault("_delivery", Delivery())
-        return delivery
-
-    @property
     def provider(self) -> Provider:
         """Return the default format of requests."""
         return self._session._room.provider
@@ -275,14 +265,14 @@ class Usage(SessionPart):
         sizes = Sizes(session._writer.given, session._room.tool_tokens, session.window.max_tokens)
         told, session._reports = measure(
             session._reports,
-            self._delivery.delivered,
+            self._session._sent.delivered,
             usage,
             model or session._room.model or "",
             sizes,
         )
         if told is not None:
             session._writer.resize(told.room)
-        cached, epoch = cached_tokens(usage), self._delivery.epoch
+        cached, epoch = cached_tokens(usage), self._session._sent.epoch
         if cached is not None and epoch is not None:
             session._writer.note_cached(epoch, cached)
         return told
@@ -303,7 +293,7 @@ class Usage(SessionPart):
         plan = None if cache is False else self._plan(cache)
         self._make_room()
         window = self._session.window
-        rendered = self._delivery.deliver(window, wire, allow_open=allow_open, plan=plan)
+        rendered = self._session._sent.deliver(window, wire, allow_open=allow_open, plan=plan)
         if wire is Provider.ANTHROPIC and self.tools:
             contents = (message["content"] for message in rendered.messages)
             anthropic.limit_marks_beside(self.tools, [*rendered.system], *contents)

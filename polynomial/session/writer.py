@@ -1,8 +1,11 @@
-"""The writer of a session: load the conversation, decide, store, then publish.
+"""The writing of a session: load the conversation, decide, store, then publish.
 
 Readers need no lock: they read a value that is replaced as a whole. No summariser runs and no store
 waits under a lock that a reader needs. While a summary is written, other writers continue, and a
 writer that is too late decides again.
+
+The parts of a session (its history, usage, background summaries and documents) refer to it as a
+`Session`; no module of this package imports `ContextSession`, which stands above them.
 """
 
 import asyncio
@@ -11,19 +14,21 @@ from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from datetime import datetime
 from functools import partial
 from random import uniform
 from threading import Lock, RLock
 from time import sleep
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 from attrs import evolve
 
-from polycontext.base import CallerError, InvalidOptionError
+from polycontext.base import CallerError, InvalidOptionError, lookup_error, require
 from polycontext.base.effects import Effect, Steps, call, drive, in_thread, within
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, default_summariser
+from polycontext.window import ContextWindow, Role, Turn
 
 from .. import journal
 from ..errors import SessionWriteError
@@ -44,10 +49,12 @@ from ..stores.session_store import (
     SnapshotStore,
     Stored,
 )
-from .commands import Companion, WriteRequest, utc_now
+from .commands import KEY, Command, Companion, Together, WriteRequest, is_key, utc_now
 from .decisions import Decision, DecisionSteps, decide, go_on, log_rejections
+from .delivery import Delivery
 from .drafts import Cause, SummaryRequest
-from .options import Clock, is_in_loop
+from .embedding import Embeddings
+from .options import Clock, Place, Room, is_in_loop
 
 _LOG = logging.getLogger("polycontext.session")
 
@@ -287,6 +294,7 @@ class Writer:
 
     def has_happened(self, key: str) -> bool:
         """Return whether the command with that key is stored, and load its effects if so."""
+        require("idempotency_key", key, is_key(key), KEY)
         if not callable(getattr(self.store, "committed", None)):
             raise InvalidOptionError(
                 "idempotency_key",
@@ -527,7 +535,7 @@ class Writer:
         self._writing[id(decision)] = decision.events
         try:
             yield (
-                self._ask_store("append", decision.base, decision.events, companions, **options)
+                self._ask_store("append", base.revision, decision.events, companions, **options)
                 if decision.events
                 else in_thread(self._save, base, companions, options)
             )
@@ -810,3 +818,131 @@ class LiveMachine(ContextModel):
                     _LOG.exception(REFUSED, event)
         finally:
             self._sending = False
+
+
+# --- the session, for its parts -----------------------------------------------------------
+
+
+class Session:
+    """The state of a session and its one way of writing; see `ContextSession`."""
+
+    _writer: Writer
+    _clock: Clock
+    _room: Room
+    _reports: Mapping[str, Any]
+    _opened: SessionStore | None = None
+    _place: tuple[Place, float] | None = None
+    _parent: "Session | None" = None
+    """The session that opened this child."""
+    _answer: Any = None
+    """The answer that is being streamed."""
+    _added: tuple[object, int] = (None, 0)
+    """The object that `add_message` added last, and the revision after it."""
+    _background: Any = None
+    _delivery: Delivery | None = None
+    """Created for the first request."""
+    _embeddings: Embeddings | None = None
+    _log_index: Any = None
+    """Created by the first search if the store cannot search. It is rebuilt if missing."""
+    _handles: Mapping[str, tuple[Turn, Any]] | None = None
+    """By turn id: the turn as it was synced, and the caller's object. Not stored."""
+
+    @property
+    def conversation(self) -> Conversation:
+        """Return the whole session as one immutable value."""
+        return self._writer.conversation
+
+    @property
+    def window(self) -> ContextWindow:
+        """Return the window, focused on the last turn; immutable."""
+        return self.conversation.window
+
+    @property
+    def output(self) -> ContextOutput:
+        """Return the output for readers: the current window and state."""
+        now = self.conversation
+        answering = None if self._answer is None else self._answer.text
+        return ContextOutput(now.window, now.state, answering=answering, regions=now.regions)
+
+    @property
+    def policy(self) -> ContextPolicy:
+        """Return the policy that the machine's guards and actions use."""
+        return self._writer.policy
+
+    if TYPE_CHECKING:
+
+        @property
+        def background(self) -> Any:
+            """Return the background summaries, and compression in three steps."""
+
+        def close(self) -> None:
+            """Close the store if the session opened it."""
+
+    # A copy is independent and has no listeners. It renders requests again.
+    def __getstate__(self) -> dict[str, Any]:
+        own = ("_added", "_answer", "_delivery", "_background", "_handles", "_log_index")
+        return {name: value for name, value in vars(self).items() if name not in own}
+
+    @property
+    def _sent(self) -> Delivery:
+        """Return the requests; concurrent threads get the same object from `setdefault`."""
+        return self._delivery or vars(self).setdefault("_delivery", Delivery())
+
+    def _now(self) -> datetime:
+        return self._clock()
+
+    def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
+        return Turn(role, content, timestamp=self._clock(), **fields)
+
+    def _write(
+        self,
+        command: Command | Callable[[], Command],
+        *,
+        expected_revision: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Steps[ContextOutput]:
+        built: Command = Together(())
+        if isinstance(command, Command):
+            built = command
+        elif idempotency_key is None or not (
+            # A command that has happened can often not be built again.
+            yield in_thread(self._writer.has_happened, idempotency_key)
+        ):
+            built = yield in_thread(command)
+        if self._answer is not None:
+            self._answer.check(built)
+        request = self._request(built, expected_revision, idempotency_key)
+        if self._writer.live.machine.acts:
+            self._writer.live.serve(self)
+        output = yield from self._writer.write(request)
+        return (yield from self.background.after(output)) if self.policy.background else output
+
+    def _request(
+        self,
+        command: Command,
+        expected_revision: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> WriteRequest:
+        sent = None if self._delivery is None else self._delivery.epoch
+        ready = None if self._background is None else self._background.ready
+        return WriteRequest(command, self._clock(), expected_revision, idempotency_key, sent, ready)
+
+
+S = TypeVar("S", bound=Session)
+
+_ELSEWHERE = {
+    "max_tokens": "session.window.max_tokens",
+    "set": 'patch(name, lambda _: [{"op": "add", "path": "", "value": data}])',
+    "tokens": "session.window.total_tokens",
+}
+"""What people look for on a part, and where it is."""
+
+
+class SessionPart:
+    """The methods for one subject of a session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    if not TYPE_CHECKING:
+        __getattr__ = lookup_error(_ELSEWHERE)
