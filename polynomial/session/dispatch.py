@@ -21,18 +21,14 @@ from .compression import is_due
 from .writer import Session
 
 
-def machine_of(session: Any) -> ContextMachine:
+def machine_of(session: Session) -> ContextMachine:
     """Return the machine of a session, created on first access."""
     writer = session._writer
     if writer.is_past:
-        conversation = writer.conversation  # events change only this machine
-        past: ContextMachine = conversation.machine(
-            conversation.window, session.policy, conversation.place
-        )
-        return past
+        here = writer.conversation  # events change only this machine
+        return here.machine(here.window, session.policy, here.place)
     with writer._publishing:
-        machine: ContextMachine = writer.live.own(session)
-        return machine
+        return writer.live.own(session)
 
 
 _FIRED = 64

@@ -737,10 +737,8 @@ class LiveMachine(ContextModel):
         self.machine = decider(kind) if is_plain else self._make()
 
     def _make(self) -> ContextMachine:
-        machine: ContextMachine = self._writer.conversation.machine(
-            model=self, listeners=self._listeners, policy=self._writer.policy
-        )
-        return machine
+        kind, policy = self._writer.conversation.machine, self._writer.policy
+        return kind(model=self, listeners=self._listeners, policy=policy)
 
     def own(self, session: Any) -> ContextMachine:
         """Return the machine of this session alone; it keeps its session alive."""
