@@ -1163,6 +1163,9 @@ class ContextSession(Session):
 
     if not TYPE_CHECKING:
         __getattr__ = lookup_error(_ELSEWHERE)
+        # The reference lists what the class itself has.
+        conversation, window = Session.conversation, Session.window
+        output, policy = Session.output, Session.policy
 
         def __setattr__(self, name: str, value: object) -> None:
             if name in SessionOptions.__annotations__:
