@@ -25,12 +25,11 @@ from typing import (
 )
 
 from polycontext.base import lookup_error, require, with_usage
-from polycontext.base.effects import Steps, call, in_thread, procedure, twin
+from polycontext.base.effects import Steps, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
 from polycontext.window import (
     ContextItem,
-    ContextWindow,
     OrderError,
     Role,
     TokenCounter,
@@ -41,15 +40,12 @@ from polycontext.window.providers import AUTO, Rendered
 
 from . import session as parts
 from .inputs import ContextInput, ContextOutput
-from .journal.conversation import Conversation
 from .machine.context_machine import ContextMachine
-from .machine.step import ContextPolicy
 from .session import construction
 from .session.commands import (
     Add,
     AddOptions,
     Attach,
-    Command,
     Compress,
     Items,
     Messages,
@@ -58,7 +54,6 @@ from .session.commands import (
     Take,
     Together,
     WriteOptions,
-    WriteRequest,
     as_tool_calls,
     build_attaches,
     build_extend,
@@ -74,14 +69,12 @@ from .session.options import (
     NewOptions,
     OpenOptions,
     Place,
-    Room,
     SessionOptions,
     is_list,
     room_of,
 )
-from .session.writer import Writer
+from .session.writer import Session
 from .state import State
-from .stores.session_store import SessionStore
 
 if TYPE_CHECKING:
     from polycontext.pressure import Summariser
@@ -178,7 +171,7 @@ class HistoryPart:
         return parts.Archive(owner) if session is None else parts.History(session)
 
 
-class ContextSession:
+class ContextSession(Session):
     """One conversation: its machine, its log, and every read of it.
 
     See docs/session.md.
@@ -240,26 +233,6 @@ class ContextSession:
     >>> session.messages()[1]
     {'role': 'user', 'content': 'Book me a night train to Vienna.'}
     """
-
-    _writer: Writer
-    _clock: Clock
-    _room: Room
-    _opened: SessionStore | None = None
-    _place: tuple[Place, float] | None = None
-    _parent: "ContextSession | None" = None
-    """The session that opened this child."""
-    _answer: "parts.Answer | None" = None
-    """The answer that is being streamed."""
-    _added: tuple[object, int] = (None, 0)
-    """The object that `add_message` added last, and the revision after it."""
-    _background: "parts.Background | None" = None
-    _delivery: "parts.Delivery | None" = None
-    """Created for the first request."""
-    _embeddings: "parts.Embeddings | None" = None
-    _log_index: "parts.LogIndex | None" = None
-    """Created by the first search if the store cannot search. It is rebuilt if missing."""
-    _handles: "Mapping[str, parts.Pair] | None" = None
-    """By turn id: the turn as it was synced, and the caller's object. Not stored."""
 
     @with_usage
     def __init__(
@@ -1092,11 +1065,6 @@ class ContextSession:
         return self._writer.session_id
 
     @property
-    def conversation(self) -> Conversation:
-        """Return the whole session as one immutable value."""
-        return self._writer.conversation
-
-    @property
     def state(self) -> State:
         """Return the machine's state."""
         return self.conversation.state
@@ -1105,11 +1073,6 @@ class ContextSession:
     def regions(self) -> Mapping[str, State]:
         """Return the states of the machine's other regions, by name (docs/machine.md)."""
         return self.conversation.regions
-
-    @property
-    def window(self) -> ContextWindow:
-        """Return the window, focused on the last turn; immutable."""
-        return self.conversation.window
 
     @property
     def pressure(self) -> float:
@@ -1124,23 +1087,6 @@ class ContextSession:
         them with `close_open_calls`.
         """
         return find_open_calls(self.window)
-
-    @property
-    def output(self) -> ContextOutput:
-        """Return the output for readers: the current window and state."""
-        conversation = self.conversation
-        answering = None if self._answer is None else self._answer.text
-        return ContextOutput(
-            conversation.window,
-            conversation.state,
-            answering=answering,
-            regions=conversation.regions,
-        )
-
-    @property
-    def policy(self) -> ContextPolicy:
-        """Return the policy that the machine's guards and actions use."""
-        return self._writer.policy
 
     @property
     def machine(self) -> ContextMachine:
@@ -1171,7 +1117,8 @@ class ContextSession:
 
         They contain no system text and nothing about compression strategy.
         """
-        return parts.plugins.load_renderer()().render_chat(self)
+        renderer: parts.Renderer = parts.plugins.load(parts.plugins.RENDERERS, "chat")()
+        return renderer.render_chat(self)
 
     # --- parts --------------------------------------------------------------------------------
 
@@ -1186,8 +1133,9 @@ class ContextSession:
     @property
     def background(self) -> "parts.Background":
         """Return the background summaries, and compression in three steps."""
-        self._background = self._background or parts.Background(self)
-        return self._background
+        background: parts.Background = self._background or parts.Background(self)
+        self._background = background
+        return background
 
     @property
     def rules(self) -> "parts.Rules":
@@ -1215,6 +1163,9 @@ class ContextSession:
 
     if not TYPE_CHECKING:
         __getattr__ = lookup_error(_ELSEWHERE)
+        # The reference lists what the class itself has.
+        conversation, window = Session.conversation, Session.window
+        output, policy = Session.output, Session.policy
 
         def __setattr__(self, name: str, value: object) -> None:
             if name in SessionOptions.__annotations__:
@@ -1234,18 +1185,7 @@ class ContextSession:
     async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
 
-    # A copy is independent and has no listeners. It renders requests again.
-    def __getstate__(self) -> dict[str, Any]:
-        own = ("_added", "_answer", "_delivery", "_background", "_handles", "_log_index")
-        return {name: value for name, value in vars(self).items() if name not in own}
-
     # --- internals --------------------------------------------------------------------------------
-
-    def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
-        return Turn(role, content, timestamp=self._clock(), **fields)
-
-    def _now(self) -> datetime:
-        return self._clock()
 
     def _add(
         self,
@@ -1255,38 +1195,3 @@ class ContextSession:
         **when: Unpack[WriteOptions],
     ) -> Steps[ContextOutput]:
         return self._write(Add(turn, resource_class, oversize), **when)
-
-    def _write(
-        self,
-        command: Command | Callable[[], Command],
-        *,
-        expected_revision: int | None = None,
-        idempotency_key: str | None = None,
-    ) -> Steps[ContextOutput]:
-        built: Command = Together(())
-        if isinstance(command, Command):
-            built = command
-        elif idempotency_key is None or not (
-            # A command that has happened can often not be built again.
-            yield in_thread(self.history.has_taken, idempotency_key)
-        ):
-            built = yield in_thread(command)
-        if self._answer is not None:
-            self._answer.check(built)
-        request = self._request(built, expected_revision, idempotency_key)
-        if self._writer.live.machine.acts:
-            self._writer.live.serve(self)
-        output: ContextOutput = yield call(self._writer, "write", request)
-        if self.policy.background:
-            output = yield call(self.background, "after", output)
-        return output
-
-    def _request(
-        self,
-        command: Command,
-        expected_revision: int | None = None,
-        idempotency_key: str | None = None,
-    ) -> WriteRequest:
-        sent = None if self._delivery is None else self._delivery.epoch
-        ready = None if self._background is None else self._background.ready
-        return WriteRequest(command, self._clock(), expected_revision, idempotency_key, sent, ready)

@@ -264,7 +264,7 @@ def test_the_page_of_the_session_tells_of_every_method() -> None:
         for line in (ROOT / "docs" / "session.md").read_text(encoding="utf-8").splitlines()
         if line.startswith("| `")
     )
-    own = ("output", "after", "aafter", "ready")  # of a part: what the session itself calls
+    own = ("output", "after", "ready")  # of a part: what the session itself calls
     parts = [
         name
         for kind in (History, Archive, Usage, Background, Documents)

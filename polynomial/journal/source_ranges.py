@@ -19,8 +19,6 @@ from polycontext.window import ContextWindow, Sources, Turn
 from .codec import RANGES
 from .events import Event, RewindEvent, TurnEvent, names_ranges, targets_of
 
-_LEGAL = "ids, or ranges [first, stop] of places that were given before, in order"
-
 
 def with_sources(events: Iterable[Event]) -> Iterator[Event]:
     """Yield the events of a whole journal with the ranges of their gists resolved.

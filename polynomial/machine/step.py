@@ -18,21 +18,16 @@ from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.pressure import (
     AdaptiveThreshold,
     CompressionResult,
-    ConflictError,
     ContextProjector,
     Edit,
-    Fidelity,
-    FloorError,
-    Fulfilment,
     Signals,
     Threshold,
     apply_edit,
     check_floors,
-    floor_of,
     pressure_of,
 )
 from polycontext.pressure.gist import least_digest
-from polycontext.pressure.threshold import NO_SIGNALS, is_looping, mark_above, tokens_at
+from polycontext.pressure.threshold import NO_SIGNALS, is_looping, mark_above
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
 
 from ..errors import ContextOverflowError
@@ -291,66 +286,6 @@ def _is_preserving(step: Step) -> bool:
     return is_new or _last_is_preserved(after)
 
 
-def check_recall(step: Step) -> None:
-    """Raise `ContextOverflowError` if what is brought back would make the window pressured."""
-    if step.is_pressured():
-        after, most = step.after, step.window.max_tokens
-        tokens, budget = after.total_tokens, tokens_at(step.policy.mark(after), most)
-        if tokens <= budget:  # over the budget only with what a request has besides
-            tokens, budget = _request_tokens(after), most
-        what, advice = "the view with what is recalled", "Recall fewer turns, or compress first."
-        raise ContextOverflowError(tokens, budget, what, advice=advice)
-
-
-def check_refill(step: Step) -> None:
-    """Raise `ContextOverflowError` if what is brought back exceeds the low mark."""
-    tokens, budget = (
-        step.after.total_tokens,
-        tokens_at(step.policy.low(step.after), step.after.max_tokens),
-    )
-    if tokens > budget:
-        raise ContextOverflowError(tokens, budget, "the view with what is refilled")
-
-
-def check_compression(step: Step) -> None:
-    """Raise for a stale plan, an edit below a floor, or a window that its edit does not make."""
-    payload = step.input.payload
-    if isinstance(payload, Fulfilment) and not payload.plan.fits(step.window):
-        raise ConflictError("compression plan", payload.plan.window, step.window)
-    after, compression = step.after, step.compression
-    if compression is None:
-        raise InvalidOptionError("action of compress", None, "one that keeps step.compression")
-    check_floors(step.window, compression.edit)
-    again = apply_edit(step.window, compression.edit, compressed=True)
-    if after.all_turns() != again.all_turns():
-        # The journal replays the edit: a window that it does not produce is lost after a restart.
-        raise InvalidOptionError("compression", compression, "a window that its own edit makes")
-
-
-def check_fits_again(step: Step) -> None:
-    """Raise `ContextOverflowError` if the view that is restored does not fit into a request."""
-    if is_over_budget(step.after):
-        what, advice = "the view without the compression", "Give the session a larger budget first."
-        tokens = _request_tokens(step.after)
-        raise ContextOverflowError(tokens, step.after.max_tokens, what, advice=advice)
-
-
-def check_classes(step: Step) -> None:
-    """Raise `FloorError` if a turn of the view would fall below its class's floor."""
-    turns = step.after.all_turns()
-    standing = {turn.resource_id for turn in turns}
-    gists = [turn.sources for turn in turns if turn.sources]
-    for turn in step.window.all_turns():
-        key = turn.resource_id
-        if key in standing or turn.sources:
-            continue
-        is_told = any(key in sources for sources in gists)
-        fidelity = Fidelity.GIST if is_told else Fidelity.DROPPED
-        resource_class = step.after.linearity.get(key)
-        if fidelity < (floor := floor_of(resource_class)):
-            raise FloorError(key, resource_class, fidelity, floor)
-
-
 def _last_is_preserved(window: ContextWindow) -> bool:
     """Return whether the last atom is PRESERVED: one such turn preserves the whole atom."""
     ids = [turn.resource_id for turn in window.last_atom()]
@@ -359,10 +294,11 @@ def _last_is_preserved(window: ContextWindow) -> bool:
 
 def is_over_budget(window: ContextWindow, coming: int = 0) -> bool:
     """Return whether the window, with `coming` more tokens, takes more than a request may."""
-    return _request_tokens(window) + coming > window.max_tokens
+    return request_tokens(window) + coming > window.max_tokens
 
 
-def _request_tokens(window: ContextWindow) -> int:
+def request_tokens(window: ContextWindow) -> int:
+    """Return the tokens of a request with the view of `window`."""
     return window.total_tokens + window.introduced_tokens + REQUEST_OVERHEAD
 
 

@@ -50,11 +50,6 @@ class Table:
         """Return the number of transitions, counted once for each state and event."""
         return sum(len(rows) for cell in self.cells.values() for rows in cell.values())
 
-    @property
-    def directions(self) -> dict[State, frozenset[Kind]]:
-        """Return the legal events of each state."""
-        return {state: frozenset(cell) for state, cell in self.cells.items()}
-
     def done(self, state: State) -> Kind | None:
         """Return the event that announces the final state `state`, if a transition waits for it."""
         final = self.machine.states_map[state]

@@ -9,7 +9,7 @@ from polycontext.window.rules import is_rule
 
 from ..errors import SessionWriteError
 from .commands import Add, Command, Together
-from .part import Session
+from .writer import Session
 
 
 class Answer:

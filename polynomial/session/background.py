@@ -10,7 +10,7 @@ from typing import Any, Literal, Unpack
 from attrs import define, evolve, field, frozen
 
 from polycontext.base import require
-from polycontext.base.effects import Effect, Steps, adrive, call, drive, procedure, twin
+from polycontext.base.effects import Effect, Steps, adrive, drive, procedure, twin
 from polycontext.pressure import (
     ConflictError,
     ContextProjector,
@@ -26,7 +26,7 @@ from ..inputs import ContextOutput
 from ..state import ContextState
 from .commands import Commit, WriteOptions
 from .compression import BY_HAND, is_answering, plan_window
-from .part import Session, SessionPart
+from .writer import Session, SessionPart
 
 _REMEMBERED = 32
 _MOST_PATIENCE = 64
@@ -247,7 +247,6 @@ class Background(SessionPart):
             self._end(flight, "cancelled", "its event loop was closed before it was done")
         return self._flight
 
-    @procedure
     def after(self, output: ContextOutput) -> Steps[ContextOutput]:
         """Commit a ready summary, drop an outdated one, start one that is due; return `output`."""
         self._check_flight(output)
@@ -256,8 +255,6 @@ class Background(SessionPart):
         if (flight := self._plan_flight()) is not None:
             yield Effect(partial(self._begin_thread, flight), partial(self._begin_task, flight))
         return output
-
-    aafter = twin(after)
 
     def _begin_thread(self, flight: _Flight) -> None:
         flight.thread = Thread(
@@ -343,7 +340,7 @@ class Background(SessionPart):
         if self._claim(flight) and flight.fulfilment is not None:
             request = self._session._request(Commit(flight.fulfilment))
             try:
-                output: ContextOutput = yield call(self._session._writer, "write", request)
+                output = yield from self._session._writer.write(request)
             except ConflictError as error:
                 self._end(flight, "outdated", str(error))
             except Exception as error:  # noqa: BLE001 - must not fail an unrelated turn

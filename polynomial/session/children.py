@@ -29,8 +29,8 @@ from .commands import Add, Command, Patch, Together
 from .construction import open_beside
 from .context_tools import LEAST_TOKENS, quote
 from .options import NAME, check_tools, is_name
-from .part import S, Session
 from .search import HANDED_BACK, HandedBack, handed_back_in, search
+from .writer import S, Session
 
 _LOG = logging.getLogger("polycontext.session")
 
@@ -204,7 +204,7 @@ def _rules(window: ContextWindow, most: int) -> dict[str, list[str]]:
 
 def hand_back(child: Session, text: str | None) -> Steps[ContextOutput]:
     """Add a child's result to its parent; see `ContextSession.hand_back`."""
-    parent: Session | None = child._parent
+    parent = child._parent
     if parent is None:
         legal = (
             "a session that parent.child(...) returned; "

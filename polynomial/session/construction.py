@@ -36,8 +36,7 @@ from .options import (
     is_name,
     load_ahead,
 )
-from .part import S, Session
-from .writer import Writer
+from .writer import S, Session, Writer
 
 if TYPE_CHECKING:
     from polycontext.pressure.schedule import Prices, Schedule

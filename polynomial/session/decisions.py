@@ -65,7 +65,6 @@ _LOG = logging.getLogger("polycontext.session")
 class Decision:
     """The result of a command: the events to store, their causes, and the new conversation."""
 
-    base: int
     events: tuple[Event, ...]
     made: tuple[Cause, ...]
     after: Conversation
@@ -193,7 +192,6 @@ def decide(
     taken = [] if draft.last is begun.last else draft.steps()
     events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
     return Decision(
-        conversation.revision,
         events,
         made,
         draft.conversation if taken else conversation,

@@ -18,21 +18,17 @@ from ..machine.timers import due
 from ..stores.session_store import Stored
 from .commands import Compress, Take, WriteOptions
 from .compression import is_due
-from .part import Session
+from .writer import Session
 
 
-def machine_of(session: Any) -> ContextMachine:
+def machine_of(session: Session) -> ContextMachine:
     """Return the machine of a session, created on first access."""
     writer = session._writer
     if writer.is_past:
-        conversation = writer.conversation  # events change only this machine
-        past: ContextMachine = conversation.machine(
-            conversation.window, session.policy, conversation.place
-        )
-        return past
+        here = writer.conversation  # events change only this machine
+        return here.machine(here.window, session.policy, here.place)
     with writer._publishing:
-        machine: ContextMachine = writer.live.own(session)
-        return machine
+        return writer.live.own(session)
 
 
 _FIRED = 64
@@ -58,7 +54,7 @@ def fire_timers(session: Session, now: datetime) -> Steps[tuple[str, ...]]:
                 expected_revision=here.revision,
             )
             try:
-                yield call(session._writer, "write", request)
+                yield from session._writer.write(request)
             except (IllegalDirectionError, ConflictError):
                 continue  # another guard holds it, or another writer was first
             fired.append(str(kind))
@@ -68,7 +64,7 @@ def fire_timers(session: Session, now: datetime) -> Steps[tuple[str, ...]]:
     if is_due(session.conversation, session.policy, now):
         at = yield from _time_of(session, now)
         request = evolve(session._request(Compress(if_due=True)), at=at)
-        output: ContextOutput = yield call(session._writer, "write", request)
+        output = yield from session._writer.write(request)
         fired += [str(InputKind.COMPRESS)] if output.compressed else []
     return tuple(fired)
 

@@ -19,7 +19,7 @@ from .commands import (
     WriteOptions,
     build_extend,
 )
-from .part import SessionPart
+from .writer import SessionPart
 
 
 class Documents(SessionPart):

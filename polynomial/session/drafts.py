@@ -5,6 +5,7 @@ Each step returns a new draft. A draft that fails is dropped, so nothing is roll
 
 from collections.abc import Generator
 from datetime import datetime
+from typing import Any
 
 from attrs import define, evolve, frozen
 
@@ -105,15 +106,7 @@ class Draft:
         )
         event = RewindEvent(state, target.revision, self.at)
         stands = conversation.rewound(target, event, step.after)
-        return evolve(
-            self,
-            conversation=stands,
-            epoch=stands.window.epoch.number,
-            before=self,
-            last=(event, step),
-            refused=(),
-            ready=None,
-        )
+        return self._followed(stands, event, step, epoch=stands.window.epoch.number)
 
     def undo(self, command: Undo) -> "Draft":
         """Return the draft with the view of an earlier conversation and what came since.
@@ -132,9 +125,7 @@ class Draft:
         step, state = self._decide(ContextInput.undo(window))
         event = UndoEvent(state, target.revision, self.at)
         after = conversation.undone(target, event, step.after)
-        return evolve(
-            self, conversation=after, before=self, last=(event, step), refused=(), ready=None
-        )
+        return self._followed(after, event, step)
 
     def patch(self, command: Patch) -> "Draft":
         """Return the draft with a document changed, or itself if the change is empty."""
@@ -151,8 +142,12 @@ class Draft:
         patch = journal.json_patch.encode(change, command.name)
         event = PatchEvent(conversation.place, command.name, patch, self.at)
         after = conversation.patched(event)
+        return self._followed(after, event, after)
+
+    def _followed(self, after: Conversation, *last: Any, **more: Any) -> "Draft":
+        """Return the draft after an event and its cause."""
         return evolve(
-            self, conversation=after, before=self, last=(event, after), refused=(), ready=None
+            self, conversation=after, before=self, last=last, refused=(), ready=None, **more
         )
 
     def steps(self) -> list[tuple[Event, Cause]]:

@@ -35,7 +35,7 @@ from ..stores.session_store import SessionStore, SnapshotStore
 from .commands import Add, Together
 from .construction import PATIENCE, close_store, open_session, store_with
 from .options import Model, NewOptions, OpenOptions, Place
-from .part import S, Session
+from .writer import S, Session
 
 FORMAT = "polycontext session"
 SCHEMA = 1

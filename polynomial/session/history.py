@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Never, Unpack
@@ -22,18 +23,25 @@ from polycontext.window import Store, Turn
 from polycontext.window.providers import Provider, get_format
 
 from ..inputs import ContextOutput
+from ..journal.conversation import replayed
 from ..journal.copies import begin_alike, copies_of
 from ..journal.erasure import expiring, forgetting
-from ..journal.events import Event, TurnEvent
-from ..journal.receipts import CompressionReceipt
-from ..journal.remaking import Checked
+from ..journal.events import CompressEvent, Event, TurnEvent, goes_behind, lineages
+from ..journal.origin import CachedTokens
+from ..journal.receipts import (
+    CompressionReceipt,
+    cached_in,
+    compressions,
+    number_of,
+    receipt_of,
+)
+from ..journal.remaking import Checked, check_compressions
 from ..journal.timeline import TimelineEntry, entries
-from ..stores.session_store import ErasingStore, Found, Rewritten
-from .commands import KEY, Items, Oversize, Refill, WriteOptions, is_key
+from ..stores.session_store import ErasingStore, ForkingStore, Found, Rewritten
+from .commands import Items, Oversize, Refill, WriteOptions
+from .construction import open_beside
 from .export import log_lines, session_lines, with_missing_results
 from .options import NAME, is_name
-from .part import S, Session
-from .receipts import check_receipts, receipt, receipts
 from .rules import endings_of
 from .search import search
 from .time_travel import (
@@ -42,11 +50,11 @@ from .time_travel import (
     build_regenerate,
     build_rewind,
     build_undo,
-    fork,
-    past_session,
+    committed_at,
+    conversation_at,
     revision_at,
 )
-from .writer import TRIES, Writer
+from .writer import TRIES, S, Writer
 
 
 class History(Generic[S]):
@@ -96,7 +104,10 @@ class History(Generic[S]):
         >>> session.history.at(1).messages()
         [{'role': 'user', 'content': 'Red or blue?'}]
         """
-        return past_session(self._session, revision_at(self._session, moment))
+        past, writer = copy(self._session), self._session._writer
+        revision = revision_at(self._session, moment)
+        past._writer, past._opened = writer.past(conversation_at(self._session, revision)), None
+        return past
 
     aat = twin(at)
 
@@ -251,7 +262,18 @@ class History(Generic[S]):
         (1, 2)
         """
         require("new_id", new_id, is_name(new_id), NAME)
-        return fork(self._session, new_id, moment)
+        writer = self._session._writer
+        conversation = (
+            self._session.conversation
+            if moment is None
+            else committed_at(self._session, revision_at(self._session, moment))
+        )
+        store, revision, companions = writer.store, conversation.revision, conversation.companions
+        if isinstance(store, ForkingStore):
+            store.fork(writer.session_id, new_id, revision, companions)
+        else:
+            store.append(new_id, 0, store.load(writer.session_id).events[:revision], companions)
+        return open_beside(self._session, new_id)
 
     afork = twin(fork)
 
@@ -295,7 +317,6 @@ class History(Generic[S]):
         Raises:
             InvalidOptionError: the store keeps no keys.
         """
-        require("idempotency_key", idempotency_key, is_key(idempotency_key), KEY)
         return self._session._writer.has_happened(idempotency_key)
 
     def refresh(self) -> S:
@@ -323,7 +344,21 @@ class History(Generic[S]):
         (True, 'extractive')
         """
         whole_number("after", after, 0, "events")
-        return tuple(receipts(self._session, after))
+        writer = self._session._writer
+        events = writer.events(after)
+        numbers = compressions(events, after)
+        if not numbers:
+            return ()
+        if goes_behind(events, after):
+            start, events = writer.empty, writer.events()
+        else:
+            start = conversation_at(self._session, after)
+        cached, stands = self._cached(events), lineages(events, start.revision)[-1].based
+        return tuple(
+            receipt_of(before, event, now, cached, stands=now.revision in stands)
+            for before, event, now in replayed(events, start)
+            if now.revision in numbers and isinstance(event, CompressEvent)
+        )
 
     areceipts = twin(receipts)
 
@@ -335,7 +370,13 @@ class History(Generic[S]):
         Raises:
             UnknownNameError: no compression has the id. The message names the last ones.
         """
-        return receipt(self._session, receipt_id)
+        events = self._session._writer.events()
+        number = number_of(events, receipt_id)
+        event = events[number - 1]
+        assert isinstance(event, CompressEvent)
+        before, after = (conversation_at(self._session, each) for each in (number - 1, number))
+        stands = number in lineages(events)[-1].based
+        return receipt_of(before, event, after, self._cached(events), stands=stands, in_lines=True)
 
     areceipt = twin(receipt)
 
@@ -346,9 +387,15 @@ class History(Generic[S]):
 
         Law: every compression of this version that nobody changed is ``"same"`` or ``"signed"``.
         """
-        return check_receipts(self._session)
+        writer = self._session._writer
+        return tuple(check_compressions(writer.events(), writer.empty))
 
     acheck_receipts = twin(check_receipts)
+
+    def _cached(self, events: Sequence[Event]) -> list[CachedTokens]:
+        """Return the cached tokens that events have recorded, and that the session remembers."""
+        recorded = (each for event in events for each in cached_in(event))
+        return [*recorded, *self._session._writer.cached]
 
     # --- erasure -----------------------------------------------------------------------
 
@@ -371,7 +418,26 @@ class History(Generic[S]):
         (True, '[forgotten]')
         """
         require("resource_id", resource_id, isinstance(resource_id, str), "the id of a turn")
-        return forget(self._session, resource_id, self._session._now())
+        writer, at = self._session._writer, self._session._now()
+        log = writer.conversation.log
+        undone = (
+            event.turn
+            for event in (() if log.knows(resource_id) else writer.events())
+            if isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
+        )
+        # For an id that nobody knows, this raises and names similar ones.
+        turn = next(undone, None) or log[log.place(resource_id)]
+
+        def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
+            found = {}
+            for name, (events, copies) in _copies(writer, store, turn).items():
+                ids = copies | endings_of(copies, events)
+                journal = forgetting(events, ids, writer.empty, writer.policy, at)
+                if journal is not None:
+                    found[name] = journal
+            return found
+
+        return _erase(writer, rewritten)
 
     aforget = twin(forget)
 
@@ -395,7 +461,23 @@ class History(Generic[S]):
         >>> session.history.retain(max_bytes=0), session.log()[0].text
         (1, '[expired]')
         """
-        return retain(self._session._writer, days, max_bytes, self._session._now())
+        if days is not None:
+            require("days", days, is_number(days, 0), "a number, at least 0")
+        if max_bytes is not None:
+            require("max_bytes", max_bytes, is_whole(max_bytes, 0), "a whole number, at least 0")
+        if days is None and max_bytes is None:
+            raise InvalidOptionError("days", None, "days=, max_bytes= or both: how much is kept")
+        writer, at, count = self._session._writer, self._session._now(), 0
+
+        def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
+            nonlocal count
+            events = store.load(writer.session_id).events
+            has_expired = _has_expired(days, max_bytes, at)
+            journal, count = expiring(events, has_expired, writer.empty, writer.policy, at)
+            return {} if journal is None else {writer.session_id: journal}
+
+        _erase(writer, rewritten)
+        return count
 
     aretain = twin(retain)
 
@@ -446,30 +528,6 @@ class History(Generic[S]):
         ).inline()
 
 
-def forget(session: Session, resource_id: str, at: datetime) -> bool:
-    """Erase the text of one turn from a store, and return whether there was any."""
-    writer = session._writer
-    log = session.conversation.log
-    undone = (
-        event.turn
-        for event in (() if log.knows(resource_id) else writer.events())
-        if isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
-    )
-    # For an id that nobody knows, this raises and names similar ones.
-    turn = next(undone, None) or log[log.place(resource_id)]
-
-    def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
-        found = {}
-        for name, (events, copies) in _copies(writer, store, turn).items():
-            ids = copies | endings_of(copies, events)
-            journal = forgetting(events, ids, writer.empty, writer.policy, at)
-            if journal is not None:
-                found[name] = journal
-        return found
-
-    return _erase(writer, rewritten)
-
-
 def _copies(
     writer: Writer, store: ErasingStore, turn: Turn
 ) -> dict[str, tuple[Sequence[Event], set[str]]]:
@@ -487,27 +545,6 @@ def _copies(
                 found[name] = events, ids | more
                 waiting.append((name, more))
     return found
-
-
-def retain(writer: Writer, days: float | None, max_bytes: int | None, at: datetime) -> int:
-    """Erase the text of turns that are too old or too many, and return how many."""
-    if days is not None:
-        require("days", days, is_number(days, 0), "a number, at least 0")
-    if max_bytes is not None:
-        require("max_bytes", max_bytes, is_whole(max_bytes, 0), "a whole number, at least 0")
-    if days is None and max_bytes is None:
-        raise InvalidOptionError("days", None, "days=, max_bytes= or both: how much is kept")
-    count = 0
-
-    def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
-        nonlocal count
-        events = store.load(writer.session_id).events
-        has_expired = _has_expired(days, max_bytes, at)
-        journal, count = expiring(events, has_expired, writer.empty, writer.policy, at)
-        return {} if journal is None else {writer.session_id: journal}
-
-    _erase(writer, rewritten)
-    return count
 
 
 def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewritten]]) -> bool:

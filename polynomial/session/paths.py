@@ -23,8 +23,8 @@ from polycontext.window import ContextWindow, Store, Turn
 from ..errors import UnknownPathError
 from ..inputs import ContextOutput, Promotion, class_of
 from .commands import WriteOptions
-from .part import Session
 from .plugins import PromptMaker
+from .writer import Session
 
 B = TypeVar("B")
 

@@ -45,28 +45,13 @@ class PromptMaker(Protocol):
         ...
 
 
-def load_renderer(name: str = "chat") -> type[Renderer]:
-    """Return the renderer class registered as `name`.
-
-    Raises:
-        PluginError: none is installed.
-    """
-    renderer: type[Renderer] = _load(RENDERERS, name)
-    return renderer
-
-
-def load_prompt_maker(name: str = "default") -> type[PromptMaker]:
-    """Return the prompt builder class registered as `name`.
-
-    Raises:
-        PluginError: none is installed.
-    """
-    maker: type[PromptMaker] = _load(PROMPTS, name)
-    return maker
-
-
 @cache
-def _load(group: str, name: str) -> Any:
+def load(group: str, name: str) -> Any:
+    """Return the class of an entry point.
+
+    Raises:
+        PluginError: no installed distribution announces it.
+    """
     found = entry_points(group=group, name=name)
     if not found:
         raise PluginError(
@@ -98,4 +83,4 @@ def maker_for(
     require("task", task, isinstance(task, str | None), "a text, or None")
     fits = prompts is None or callable(getattr(prompts, "build_prompt", None))
     require("prompts", prompts, fits, "a PromptBuilder, or None")
-    return load_prompt_maker()() if prompts is None else prompts
+    return load(PROMPTS, "default")() if prompts is None else prompts

@@ -16,7 +16,7 @@ from polycontext.window.rules import REMOVALS, RULE, Rule, revoked_ids
 from ..inputs import ContextOutput
 from ..journal.events import Event, TurnEvent
 from .commands import Add, Patch, WriteOptions
-from .part import SessionPart
+from .writer import SessionPart
 
 _SAID = "This no longer applies: {}"
 _KINDS = tuple(kind.value for kind in RuleKind)

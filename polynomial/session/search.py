@@ -23,8 +23,8 @@ from ..journal.log import Log
 from ..stores.search_query import AskedWords, found_in
 from ..stores.session_store import Found, SearchableStore
 from ..stores.word_index import MemoryPostings, WordIndex
-from .embedding import Embeddings, fused
-from .part import Session
+from .embedding import fused
+from .writer import Session
 
 MOST_FOUND = 1_000
 """The most turns that one search returns."""
@@ -37,7 +37,7 @@ def search(session: Session, text: str, limit: int) -> tuple[Found, ...]:
     require("text", text, isinstance(text, str), "the words to look for")
     fits = is_whole(limit, 1, MOST_FOUND)
     require("limit", limit, fits, f"a whole number of turns, 1..{MOST_FOUND}")
-    embeddings: Embeddings | None = session._embeddings
+    embeddings = session._embeddings
     asked = AskedWords.of(text)
     if embeddings is None or asked.phrases or not asked:
         return _by_words(session, text, limit)

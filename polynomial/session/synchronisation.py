@@ -32,9 +32,8 @@ from .commands import (
 )
 from .compression import plan_window
 from .options import check_tools
-from .part import Session
 from .time_travel import build_rewind, changes_of_rules
-from .writer import TRIES
+from .writer import TRIES, Session
 
 
 @frozen
@@ -110,7 +109,7 @@ def view(
         needs = estimate_needs(session, reserve, tools, system)
         command = compress_to_fit(session, needs)
         if command is None:
-            session.usage._delivery.record(session.window, needs.sent)
+            session._sent.record(session.window, needs.sent)
             return pair_view(session, session._handles or {})
         yield from session._write(command)
     raise session._writer.contention_error()

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from copy import copy
 from datetime import datetime
 
 from attrs import evolve
@@ -17,24 +16,14 @@ from ..journal.events import CompressEvent, Event, TurnEvent, goes_behind, linea
 from ..journal.log import Log
 from ..journal.receipts import number_of, receipt_id
 from ..machine.step import is_over_budget
-from ..stores.session_store import ForkingStore
 from .commands import Add, Items, Oversize, Rewind, Together, Undo, build_attaches
-from .construction import open_beside
-from .part import S, Session
-from .replica import Replica
+from .writer import Session
 
 Moment = int | datetime | str
 """A point of a conversation: a revision, a time, or the id of the last turn at that point."""
 
 _NEWEST = 256
 """How many of the newest events are searched for a turn first: most rewinds are short."""
-
-
-def past_session(session: S, revision: int) -> S:
-    """Return `session` as it was after its first `revision` events, for reading."""
-    past = copy(session)
-    past._writer, past._opened = session._writer.past(conversation_at(session, revision)), None
-    return past
 
 
 def conversation_at(session: Session, revision: int) -> Conversation:
@@ -132,7 +121,7 @@ def build_undo(session: Session, key: str | None) -> Undo:
     Without the id of a receipt, it is the last compression, that of any writer.
     """
     # The live machine follows with the write.
-    Replica.catch_up(session._writer)
+    session._writer.load_new()
     events = session._writer.events()
     undoable = lineages(events)[-1].undoable
     number = next(reversed([*undoable]), 0) if key is None else number_of(events, key)
@@ -210,22 +199,6 @@ def changes_of_rules(log: Log, place: int) -> tuple[Add, ...]:
         for turn in log[place:]
         if is_rule(turn) and all(map(holds, revoked_ids(turn)))
     )
-
-
-def fork(session: S, new_id: str, moment: Moment | None) -> S:
-    """Store and return a new session with the content of `session` at a moment."""
-    writer = session._writer
-    conversation = (
-        session.conversation
-        if moment is None
-        else committed_at(session, revision_at(session, moment))
-    )
-    store, revision, companions = writer.store, conversation.revision, conversation.companions
-    if isinstance(store, ForkingStore):
-        store.fork(writer.session_id, new_id, revision, companions)
-    else:
-        store.append(new_id, 0, store.load(writer.session_id).events[:revision], companions)
-    return open_beside(session, new_id)
 
 
 def _came_with(session: Session, resource_id: str) -> int:

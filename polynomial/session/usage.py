@@ -9,7 +9,7 @@ neither reports nor room.
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple, Never
+from typing import TYPE_CHECKING, Any, Never
 
 from attrs import evolve, frozen
 
@@ -21,8 +21,8 @@ from ..errors import ContextOverflowError
 from ..journal.spending import Spent, spent
 from ..machine.step import is_over_budget
 from .commands import Together
-from .delivery import Delivery, SentRequest, options_for
-from .part import SessionPart
+from .delivery import SentRequest, options_for
+from .writer import SessionPart
 
 if TYPE_CHECKING:
     from polycontext.pressure.cache import CachePlan
@@ -127,75 +127,8 @@ class Evidence:
         return max(0, round(self.reported - self.factor * self.last.tokens))
 
 
-class Sizes(NamedTuple):
-    """The tokens a window was given and has room for now, and those that tools took off it."""
-
-    given: int
-    tools: int
-    now: int
-
-
-Known = Mapping[str, Evidence]
-"""The evidence by model name."""
-
-
-def measure(
-    known: Known, request: SentRequest | None, usage: object, model: str, sizes: Sizes
-) -> tuple[Measured | None, Known]:
-    """Return the result of one more report, and all evidence including it; see `Usage.reported`."""
-    reported, name = input_tokens(usage)
-    if reported is None:
-        return None, known
-    if request is None:
-        raise InvalidOptionError(
-            "usage",
-            usage,
-            (
-                "what is reported of a request that this session has handed out "
-                "by messages() or request()"
-            ),
-        )
-    name = name or model
-    if reported < LEAST_BELIEVED * request.tokens:
-        return None, known
-    before = known.get(name)
-    evidence = Evidence(request, reported) if before is None else before.after(request, reported)
-    told = Measured(
-        name, request.tokens, reported, evidence.factor, evidence.besides, _room(sizes, evidence)
-    )
-    return told, {**known, name: evidence}
-
-
-def _room(sizes: Sizes, evidence: Evidence) -> int:
-    """Return how many of our tokens the window has room for.
-
-    It shrinks at once, but grows only in larger steps, since a new size invalidates the cache for
-    gists.
-    """
-    # The reported tokens include the session's tools.
-    budget, step = sizes.given + sizes.tools, max(1, sizes.given // STEPS)
-    tokens = int((budget - evidence.besides) / evidence.factor)
-    if tokens < LEAST_ROOM:
-        needed = evidence.besides + round(evidence.factor * LEAST_ROOM)
-        raise ContextOverflowError(
-            needed, budget, "what was sent beside the turns, as the provider counts it,"
-        )
-    tokens = max(tokens // step * step, LEAST_ROOM)
-    return sizes.now if sizes.now <= tokens < sizes.now + 2 * step else tokens
-
-
 class Usage(SessionPart):
     """The requests of a session, and what is known about their size."""
-
-    @property
-    def _delivery(self) -> Delivery:
-        """Return the renderer of requests, created on first access."""
-        known: Delivery | None = self._session._delivery
-        if known is not None:
-            return known
-        # `setdefault` gives concurrent threads the same object.
-        delivery: Delivery = vars(self._session).setdefault("_delivery", Delivery())
-        return delivery
 
     @property
     def provider(self) -> Provider:
@@ -271,21 +204,41 @@ class Usage(SessionPart):
         ... ).besides  # tools that the session was not told of, say
         2000
         """
-        session = self._session
-        sizes = Sizes(session._writer.given, session._room.tool_tokens, session.window.max_tokens)
-        told, session._reports = measure(
-            session._reports,
-            self._delivery.delivered,
-            usage,
-            model or session._room.model or "",
-            sizes,
-        )
-        if told is not None:
-            session._writer.resize(told.room)
-        cached, epoch = cached_tokens(usage), self._delivery.epoch
+        session, request, told = self._session, self._session._sent.delivered, None
+        tokens, name = input_tokens(usage)
+        if tokens is not None and request is None:
+            legal = "what is reported of a request that this session has handed out "
+            raise InvalidOptionError("usage", usage, f"{legal}by messages() or request()")
+        if tokens is not None and request and tokens >= LEAST_BELIEVED * request.tokens:
+            name = name or model or session._room.model or ""
+            known: Evidence | None = session._reports.get(name)
+            evidence = known.after(request, tokens) if known else Evidence(request, tokens)
+            besides, room = evidence.besides, self._window_room(evidence)
+            told = Measured(name, request.tokens, tokens, evidence.factor, besides, room)
+            session._reports = {**session._reports, name: evidence}
+            session._writer.resize(room)
+        cached, epoch = cached_tokens(usage), self._session._sent.epoch
         if cached is not None and epoch is not None:
             session._writer.note_cached(epoch, cached)
         return told
+
+    def _window_room(self, evidence: Evidence) -> int:
+        """Return how many of our tokens the window has room for.
+
+        It shrinks at once, but grows only in larger steps, since a new size invalidates the cache
+        for gists.
+        """
+        given, now = self._session._writer.given, self._session.window.max_tokens
+        # The reported tokens include the session's tools.
+        budget, step = given + self.tool_tokens, max(1, given // STEPS)
+        tokens = int((budget - evidence.besides) / evidence.factor)
+        if tokens < LEAST_ROOM:
+            needed = evidence.besides + round(evidence.factor * LEAST_ROOM)
+            raise ContextOverflowError(
+                needed, budget, "what was sent beside the turns, as the provider counts it,"
+            )
+        tokens = max(tokens // step * step, LEAST_ROOM)
+        return now if now <= tokens < now + 2 * step else tokens
 
     def request(
         self,
@@ -303,7 +256,7 @@ class Usage(SessionPart):
         plan = None if cache is False else self._plan(cache)
         self._make_room()
         window = self._session.window
-        rendered = self._delivery.deliver(window, wire, allow_open=allow_open, plan=plan)
+        rendered = self._session._sent.deliver(window, wire, allow_open=allow_open, plan=plan)
         if wire is Provider.ANTHROPIC and self.tools:
             contents = (message["content"] for message in rendered.messages)
             anthropic.limit_marks_beside(self.tools, [*rendered.system], *contents)

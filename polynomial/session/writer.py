@@ -1,46 +1,71 @@
-"""Writing a session: decide, store, then publish.
+"""The writing of a session: load the conversation, decide, store, then publish.
 
 Readers need no lock: they read a value that is replaced as a whole. No summariser runs and no store
 waits under a lock that a reader needs. While a summary is written, other writers continue, and a
 writer that is too late decides again.
+
+The parts of a session (its history, usage, background summaries and documents) refer to it as a
+`Session`; no module of this package imports `ContextSession`, which stands above them.
 """
 
 import asyncio
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, nullcontext
+import logging
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from datetime import datetime
 from functools import partial
 from random import uniform
-from threading import Lock
+from threading import Lock, RLock
 from time import sleep
 from types import TracebackType
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary, ref
 
 from attrs import evolve
 
-from polycontext.base import CallerError
-from polycontext.base.effects import Effect, Steps, adrive, drive, in_thread
+from polycontext.base import CallerError, InvalidOptionError, lookup_error, require
+from polycontext.base.effects import Effect, Steps, call, drive, in_thread, within
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, default_summariser
+from polycontext.window import ContextWindow, Role, Turn
 
 from .. import journal
 from ..errors import SessionWriteError
-from ..inputs import ContextOutput
-from ..journal.conversation import Conversation
-from ..journal.events import CompressEvent, goes_behind
+from ..inputs import ContextInput, ContextOutput, Standing
+from ..journal.conversation import Conversation, replay, replayed
+from ..journal.events import CompressEvent, Event, InputEvent, PatchEvent, goes_behind
 from ..journal.origin import CachedTokens
+from ..journal.past import Past
+from ..machine.context_machine import ContextMachine, decider
+from ..machine.engine import REFUSED, ContextModel
+from ..machine.step import ContextPolicy, Step
+from ..state import ContextState
 from ..stores.in_memory import InMemoryStore
-from .commands import WriteRequest, utc_now
+from ..stores.session_store import (
+    AsyncSessionStore,
+    SessionStore,
+    SharedStore,
+    SnapshotStore,
+    Stored,
+)
+from .commands import KEY, Command, Companion, Together, WriteRequest, is_key, utc_now
 from .decisions import Decision, DecisionSteps, decide, go_on, log_rejections
-from .drafts import SummaryRequest
-from .options import Clock
-from .replica import Replica
+from .delivery import Delivery
+from .drafts import Cause, SummaryRequest
+from .embedding import Embeddings
+from .options import Clock, Place, Room, is_in_loop
+
+_LOG = logging.getLogger("polycontext.session")
 
 TRIES = 64
 """How often a writer decides again because others were first, before it raises."""
 
 _LONGEST_PAUSE = 0.05
 """The longest pause in seconds, so that one of several competing writers succeeds."""
+
+_NEAR = 32
+"""How many conversations are remembered, so that a short rewind replays little."""
 
 _TRAVELS = (
     *("conversation", "stored", "policy", "given", "session_id"),
@@ -49,20 +74,65 @@ _TRAVELS = (
 _WRITING: ContextVar[tuple[object, ...]] = ContextVar("polycontext_writing", default=())
 
 
-class Writer(Replica):
-    """Drives decisions into a store, and publishes them to readers and the live machine."""
+class Writer:
+    """A conversation as stored, with the current budget and policy, and its live machine.
+
+    It drives decisions into the store, and publishes them to readers and the live machine.
+    """
+
+    is_past = False
+    """Whether it shows a past state and refuses writes."""
 
     clock: Clock = staticmethod(utc_now)
     """The clock of the session, which says how long summaries took to write."""
     cached: tuple[CachedTokens, ...] = ()
     """The cached tokens that providers reported and no compression has recorded yet, by epoch."""
 
+    def __init__(
+        self,
+        conversation: Conversation,
+        policy: ContextPolicy,
+        store: SessionStore,
+        session_id: str,
+        listeners: Sequence[object] = (),
+    ) -> None:
+        self.listeners = listeners
+        self.conversation = self.stored = self._snapped = self.empty = conversation
+        self.policy = policy
+        # The tokens that were requested, without later measurements.
+        self.given = conversation.window.max_tokens
+        self.keep_in(store)
+        self.session_id = session_id
+        self.companions: dict[str, Companion] = {}
+        self._open()
+        self._load()
+
     def _open(self) -> None:
-        super()._open()
+        """Create what is not copied: the live machine, the locks and recent conversations."""
+        self.live = LiveMachine(self, self.listeners)
+        # Guards the replacement of the value and the queue of the live machine. Nothing waits
+        # inside it, but a listener may access the machine.
+        self._publishing = RLock()
+        self._near: deque[Conversation] = deque(maxlen=_NEAR)
+        # Replaced as a whole; the first one has the conversation that they were folded from.
+        self._frames: Sequence[journal.timeline.Frame] = ()
+        # Companions that may be stored though this session was not told.
+        self._tried = set[str]()
+        # The events of appends under way, by the identity of their decisions: whoever loads them,
+        # this session wrote them. A list would compare events while other threads change it.
+        self._writing: dict[int, Sequence[Event]] = {}
         # Sync writers enter one at a time, so that none of them decides in vain.
         self._turnstile = Lock()
         self._task_locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
         self._under_way: set[object] = set()
+
+    def keep_in(self, store: SessionStore) -> None:
+        """Use `store` from now on; it already has everything that is stored so far."""
+        self.store = store
+        # Checked once: a protocol check takes as long as writing a row.
+        self._snapshots = store if isinstance(store, SnapshotStore) else None
+        self._async = store if isinstance(store, AsyncSessionStore) else None
+        self._shared = store if isinstance(store, SharedStore) else None
 
     def __getstate__(self) -> dict[str, Any]:
         if not isinstance(self.store, InMemoryStore):
@@ -91,47 +161,257 @@ class Writer(Replica):
         past.cached = ()
         return past
 
+    # --- loading from the store ------------------------------------------------------------
+
+    def _load(self, *, reads_ahead: bool = True) -> None:
+        """Load the conversation from the store, from its newest snapshot if there is one."""
+        snapped = self.empty
+        opened = None if self._snapshots is None else self._snapshots.opened(self.session_id)
+        if opened is not None:
+            snapped = journal.snapshots.restored(opened, self.empty) or self.empty
+        # Ignore a snapshot that cannot be read, or that is newer than the target of a rewind.
+        if (
+            opened is None
+            or not snapped.revision
+            or goes_behind(opened.stored.events, snapped.revision)
+        ):
+            snapped, opened = self.empty, None
+        stored = self.store.load(self.session_id) if opened is None else opened.stored
+        conversation = replay(stored.events, snapped)
+        with self._publishing:
+            self.stored = self.conversation = evolve(
+                conversation, companions=dict(stored.companions)
+            )
+            self._snapped = snapped
+            self._near.clear()
+            self._settle(stored.events)
+        if opened is None and reads_ahead:
+            # Read it now, which takes as long as the replay, and not at the first compression.
+            self.conversation.read(self.policy)
+
+    def _catch_up(
+        self, stored: Stored, after: int = 0, refused: ConflictError | None = None
+    ) -> None:
+        """Replay the events of other writers strictly, and queue them for the live machine."""
+        if refused is not None and not stored.events:
+            raise refused
+        with self._publishing:
+            known, events = self.stored, stored.events[max(0, self.stored.revision - after) :]
+            behind = goes_behind(events, known.revision)
+            if behind:
+                # Forget facts that were read from turns whose text was erased.
+                self.empty, self._frames = evolve(self.empty, past=Past()), ()
+                if not self.live.machine.acts:
+                    self._load(reads_ahead=False)
+                    return
+                known, events = self.empty, self.store.load(self.session_id).events
+                self._snapped = self.empty
+            newest = self.stored.revision
+            for before, event, conversation in replayed(events, known):
+                if conversation.revision <= newest:
+                    continue
+                self._publish(conversation)
+                if conversation.revision == stored.snapshot:
+                    self._snapped = conversation
+                if self.live.machine.acts:
+                    follows = not any(event in events for events in [*self._writing.values()])
+                    self.live.add(self._made(before, event, conversation), follows=follows)
+            if behind:
+                # Earlier conversations may hold text that was erased.
+                self._near.clear()
+            # Another writer may have published since this was loaded.
+            if stored.companions and self.stored.revision == after + len(stored.events):
+                self.stored = evolve(self.stored, companions=dict(stored.companions))
+            self._settle(events)
+
+    def _publish(self, conversation: Conversation) -> None:
+        self._near.append(self.stored)
+        self.stored = self.conversation = conversation
+
+    def _made(self, before: Conversation, event: Event, conversation: Conversation) -> Cause:
+        if isinstance(event, PatchEvent):
+            return conversation
+        window, states = conversation.window, before.machine.places.states(conversation.place)
+        given = (
+            event.given
+            if isinstance(event, InputEvent)
+            else ContextInput(event.kind, Standing(window, states))
+        )
+        step = Step.recorded(given, before.window, self.policy, window)
+        return self.live.machine.retrace(step, before.place, conversation.place)
+
+    def events(self, after: int = 0) -> tuple[Event, ...]:
+        """Return the stored events after revision `after`, up to that of the conversation."""
+        # Read once: another thread may replace them.
+        if len(frames := self._known_frames()) > self.conversation.revision:
+            frames = frames[after + 1 : self.conversation.revision + 1]
+            return tuple(frame.event for frame in frames if frame.event is not None)
+        events: Sequence[Event] = self.store.load(self.session_id, after).events
+        if any(event.names_ranges for event in events):
+            whole = self.store.load(self.session_id).events if after else events
+            events = tuple(journal.source_ranges.with_sources(whole))[after:]
+        return tuple(events[: max(0, self.conversation.revision - after)])
+
+    def nearest(self, revision: int) -> Conversation:
+        """Return the newest remembered conversation whose revision is at most `revision`."""
+        folded = [frame.conversation for frame in self._known_frames()[revision : revision + 1]]
+        known = [self.stored, *folded, self.empty, self._snapped, *self._near]
+        return max(
+            (each for each in known if each.revision <= revision), key=lambda each: each.revision
+        )
+
+    def frames(self) -> "Sequence[journal.timeline.Frame]":
+        """Return the conversation after each event so far; events are folded once, then kept."""
+        origin, revision = self.empty, self.conversation.revision
+        frames = self._known_frames() or (journal.timeline.first_frame(origin),)
+        if (after := len(frames) - 1) < revision:
+            events = self.store.load(self.session_id, after).events[: revision - after]
+            frames = journal.timeline.fold(frames, events)
+            with self._publishing:
+                if self.empty is origin:
+                    self._frames = frames
+        return frames[: revision + 1]
+
+    def _known_frames(self) -> "Sequence[journal.timeline.Frame]":
+        """Return the frames that were folded from the present beginning: its budget, no erasure."""
+        frames = self._frames
+        return frames if frames and frames[0].conversation is self.empty else ()
+
+    def load_new(self) -> Conversation:
+        """Load what the store has, and return the conversation; the live machine follows later."""
+        if not self.is_past:
+            after = self.stored.revision
+            self._catch_up(self.store.load(self.session_id, after), after)
+        return self.conversation
+
+    def catch_up(self) -> Conversation:
+        """Load what the store has, tell the live machine, and return the conversation."""
+        conversation = self.load_new()
+        if not self.is_past and self.live.machine.acts and self.live.may_block():
+            with nullcontext() if self.is_inside() else self._enter():
+                drive(self.live.play())
+        return conversation
+
+    def has_happened(self, key: str) -> bool:
+        """Return whether the command with that key is stored, and load its effects if so."""
+        require("idempotency_key", key, is_key(key), KEY)
+        if not callable(getattr(self.store, "committed", None)):
+            raise InvalidOptionError(
+                "idempotency_key",
+                key,
+                "None: the store of this session keeps no keys (it has no `committed`)",
+            )
+        revision = self.store.committed(self.session_id, key)
+        if revision is None:
+            return False
+        if revision > self.conversation.revision:
+            self.catch_up()
+        return True
+
+    # --- storing -----------------------------------------------------------------------------
+
+    def alone_in_store(self) -> AbstractContextManager[None]:
+        """Keep other processes from writing during the block, in a store that they share."""
+        return nullcontext() if self._shared is None else self._shared.alone()
+
+    def _save(
+        self, base: Conversation, companions: Mapping[str, str], options: Mapping[str, Any]
+    ) -> None:
+        """Store companions without events, unless another writer has saved one of them.
+
+        Events tell by their revision that another writer was first; companions do not.
+        """
+        with self.alone_in_store():
+            found = self.store.load(self.session_id, base.revision)
+            for name in companions:
+                if found.companions.get(name) not in {base.companions.get(name), *self._tried}:
+                    self._catch_up(found, base.revision)
+                    raise ConflictError(
+                        f"companion {name!r}",
+                        "what this session has read",
+                        "what another writer saved",
+                        "Merge it with what `documents.get` returns now, and save again",
+                    )
+            self.store.append(self.session_id, base.revision, (), companions, **options)
+
+    # --- the current budget and policy -------------------------------------------------------
+
+    def resize(
+        self,
+        max_tokens: int | None = None,
+        policy: ContextPolicy | None = None,
+        read: Sequence[object] = (None,),
+    ) -> None:
+        """Change the budget or the policy; the guards then choose the state.
+
+        The next commit stores it. `read` is as in `_settle`.
+        """
+        with self._publishing:
+            now, room = self.empty.window.max_tokens, max_tokens or self.empty.window.max_tokens
+            if room != now or policy not in (None, self.policy):
+                self.policy, self.empty = policy or self.policy, self.empty.with_room(room)
+                self._settle(read)
+
+    def _settle(self, read: Sequence[object] = (None,)) -> None:
+        """Give the conversation the current budget, and the state that the guards choose.
+
+        `read` are the events that were just loaded.
+        """
+        stored, room = self.stored, self.empty.window.max_tokens
+        window, same = stored.window, stored.window.max_tokens == room
+        # A compression ends in COMPRESSED whatever its pressure.
+        ends = (
+            stored.state == self.conversation.state == ContextState.COMPRESSED
+            and window.turns_since_compression == 0
+        )
+        # A patch of a document changes no turns.
+        changes = [event for event in read if not isinstance(event, PatchEvent)]
+        if same and ends and all(isinstance(last, CompressEvent) for last in changes[-1:]):
+            self.conversation = stored
+            return
+        # A budget that a report or an opening gave stands: nothing may refuse it. But a new session
+        # asks the validators, so that a faulty one is seen at once.
+        resized = ContextInput.resize(room)
+        step = Step(resized, window, self.policy)
+        if stored.revision:
+            step = Step.recorded(resized, window, self.policy, window.with_room(room))
+        place = self.live.machine.decide(step, stored.place)
+        places = stored.machine.places
+        states = stored.state, places.states(place)[0]
+        # A cooldown lasts from a compression on; opening the session begins none.
+        if same and states == (ContextState.ACCUMULATING, ContextState.COMPRESSED):
+            place = stored.place
+        if not same or place != stored.place:
+            since = stored.since if place == stored.place else None
+            stored = evolve(stored, window=step.after, since=since, **places.standing(place))
+        self.conversation = stored
+
     # --- writing ---------------------------------------------------------------
 
-    def write(self, request: WriteRequest) -> ContextOutput:
-        """Execute a request, or raise and change nothing.
+    def write(self, request: WriteRequest) -> Steps[ContextOutput]:
+        """Execute a request, or raise and change nothing; tasks of one event loop take turns.
 
         Raises:
             ConflictError: the expected revision is not the current one, or other writers were first
                 too often.
             InvalidOptionError: the request has a key, and the store keeps none.
             SessionWriteError: the call comes from inside another write of this session, or a
-                listener must be awaited and an event loop is running.
+                listener must be awaited and the blocking method is called in an event loop.
         """
-        live = self.live if self.live.machine.acts else None
-        if live is not None and not live.may_block():
-            raise SessionWriteError(
-                "an action of the machine is a coroutine function",
-                "Await the asynchronous method instead",
+        with self._enter():
+            output: ContextOutput = yield within(
+                self._sync_lock, self._task_lock, lambda _: self._write_alone(request)
             )
-        with self._enter(), self._turnstile:
-            try:
-                output = drive(self._steps(request))
-            finally:
-                if live is not None:
-                    live.play()
-        if live is not None:
-            live.send_waiting()
+        if self.live.machine.acts:
+            yield from self.live.send_waiting()
         return output
 
-    async def awrite(self, request: WriteRequest) -> ContextOutput:
-        """Do what `write` does without blocking; tasks of one event loop take turns."""
-        live = self.live if self.live.machine.acts else None
-        with self._enter():
-            async with self._task_lock():
-                try:
-                    output = await adrive(self._steps(request))
-                finally:
-                    if live is not None:
-                        await live.aplay()
-        if live is not None:
-            await live.asend_waiting()
-        return output
+    def _write_alone(self, request: WriteRequest) -> Steps[ContextOutput]:
+        try:
+            return (yield from self._steps(request))
+        finally:
+            if self.live.machine.acts:
+                yield from self.live.play()
 
     def _steps(self, request: WriteRequest) -> Steps[ContextOutput]:
         """Decide, append and publish; if another writer was first, decide again."""
@@ -155,7 +435,7 @@ class Writer(Replica):
         if self._shared is None:
             return None
         with self.alone_in_store():
-            super().catch_up()
+            self.load_new()
             return drive(self._decide_and_store(request, alone=True))
 
     def _decide_and_store(
@@ -255,7 +535,7 @@ class Writer(Replica):
         self._writing[id(decision)] = decision.events
         try:
             yield (
-                self._ask_store("append", decision.base, decision.events, companions, **options)
+                self._ask_store("append", base.revision, decision.events, companions, **options)
                 if decision.events
                 else in_thread(self._save, base, companions, options)
             )
@@ -339,14 +619,6 @@ class Writer(Replica):
                 }
                 self.cached = tuple(each for each in self.cached if each not in told)
 
-    def catch_up(self) -> Conversation:
-        """Load what the store has, tell the live machine, and return the conversation."""
-        conversation = super().catch_up()
-        if not self.is_past and self.live.machine.acts and self.live.may_block():
-            with nullcontext() if self.is_inside() else self._enter():
-                self.live.play()
-        return conversation
-
     # --- access ----------------------------------------------------------------------
 
     def is_inside(self) -> bool:
@@ -380,6 +652,15 @@ class Writer(Replica):
             "a session that nobody else writes to",
             self.conversation.revision,
         )
+
+    def _sync_lock(self) -> Lock:
+        """Return the lock of blocking writers, unless an action would have to be awaited."""
+        if self.live.machine.acts and not self.live.may_block():
+            raise SessionWriteError(
+                "an action of the machine is a coroutine function",
+                "Await the asynchronous method instead",
+            )
+        return self._turnstile
 
     def _task_lock(self) -> asyncio.Lock:
         """Return the lock for tasks of the running event loop: a lock belongs to one loop."""
@@ -430,3 +711,236 @@ def _pause(lost: int) -> Effect:
     """Return the effect that pauses a late writer for a random time, longer after each attempt."""
     seconds = uniform(0, min(_LONGEST_PAUSE, 0.0005 * 2**lost))
     return Effect(partial(sleep, seconds), partial(asyncio.sleep, seconds))
+
+
+# --- its machine ----------------------------------------------------------------------
+
+
+class LiveMachine(ContextModel):
+    """The model of a session's machine: it stands where the session stands, and writes through it.
+
+    `machine` decides for the session. A session without a class or listeners of its own shares one
+    with others, until somebody looks at `ContextSession.machine`.
+    """
+
+    def __init__(self, writer: Writer, listeners: Sequence[object]) -> None:
+        self._writer, self._listeners = writer, [*listeners]
+        super().__init__()
+        self.session: Callable[[], Any] = lambda: None
+        self._steps: deque[tuple[Step, bool]] = deque()
+        # What actions have sent during a write.
+        self._sent: deque[tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = deque()
+        self._sending = self._follows = False
+        self._playing = Lock()
+        kind = writer.conversation.machine
+        is_plain = "keeps_nothing" in vars(kind) and not listeners
+        self.machine = decider(kind) if is_plain else self._make()
+
+    def _make(self) -> ContextMachine:
+        kind, policy = self._writer.conversation.machine, self._writer.policy
+        return kind(model=self, listeners=self._listeners, policy=policy)
+
+    def own(self, session: Any) -> ContextMachine:
+        """Return the machine of this session alone; it keeps its session alive."""
+        self.session = lambda: session
+        if self.machine.model is not self:
+            self.machine = self._make()
+        return self.machine
+
+    def serve(self, session: Any) -> None:
+        """Send what actions send through `session`, unless another one is known."""
+        if self.session() is None:
+            self.session = ref(session)
+
+    # --- the model --------------------------------------------------------------------
+
+    @property
+    def stands(self) -> Any:
+        """Return the conversation of the session."""
+        return self._writer.conversation
+
+    def write_event(self, event: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Write an event through the session, or queue it if it is sent from inside a write.
+
+        Where another writer's event is followed, that writer sends what its actions send.
+        """
+        if self._writer.is_inside():
+            if not self._follows:
+                self._sent.append((event, args, kwargs))
+            return ContextOutput(self.window, self.now.state)
+        session = self.session()
+        return (session.send if self.may_block() else session.asend)(event, *args, **kwargs)
+
+    # --- called by the session ----------------------------------------------------------
+
+    def may_block(self) -> bool:
+        """Return whether actions can be called without awaiting them.
+
+        True if none is a coroutine function, or if no event loop is running in this thread.
+        """
+        return not self.machine.awaits or not is_in_loop()
+
+    def add(self, made: object, *, follows: bool = False) -> None:
+        """Queue a step, which `follows` another writer; a patch of a document is not a step."""
+        if isinstance(made, Step):
+            self._steps.append((made, follows))
+
+    def play(self) -> Steps[None]:
+        """Perform the queued steps, and await actions that are coroutine functions.
+
+        If another thread is already performing, it performs these steps, too.
+        """
+        while self._steps and self._playing.acquire(blocking=False):
+            try:
+                if self._steps:
+                    step, self._follows = self._steps.popleft()
+                    yield from self.machine.perform(step)
+            finally:
+                self._follows = False
+                self._playing.release()
+
+    def send_waiting(self) -> Steps[None]:
+        """Send the events that actions have queued; an event that is refused is logged.
+
+        What their own actions queue is sent by the same loop, however long the chain.
+        """
+        if self._sending:
+            return
+        self._sending = True
+        try:
+            while self._sent:
+                event, args, kwargs = self._sent.popleft()
+                try:
+                    yield call(self.session(), "send", event, *args, **kwargs)
+                except Exception:  # noqa: BLE001 - as an error of an action
+                    _LOG.exception(REFUSED, event)
+        finally:
+            self._sending = False
+
+
+# --- the session, for its parts -----------------------------------------------------------
+
+
+class Session:
+    """The state of a session and its one way of writing; see `ContextSession`."""
+
+    _writer: Writer
+    _clock: Clock
+    _room: Room
+    _reports: Mapping[str, Any]
+    _opened: SessionStore | None = None
+    _place: tuple[Place, float] | None = None
+    _parent: "Session | None" = None
+    """The session that opened this child."""
+    _answer: Any = None
+    """The answer that is being streamed."""
+    _added: tuple[object, int] = (None, 0)
+    """The object that `add_message` added last, and the revision after it."""
+    _background: Any = None
+    _delivery: Delivery | None = None
+    """Created for the first request."""
+    _embeddings: Embeddings | None = None
+    _log_index: Any = None
+    """Created by the first search if the store cannot search. It is rebuilt if missing."""
+    _handles: Mapping[str, tuple[Turn, Any]] | None = None
+    """By turn id: the turn as it was synced, and the caller's object. Not stored."""
+
+    @property
+    def conversation(self) -> Conversation:
+        """Return the whole session as one immutable value."""
+        return self._writer.conversation
+
+    @property
+    def window(self) -> ContextWindow:
+        """Return the window, focused on the last turn; immutable."""
+        return self.conversation.window
+
+    @property
+    def output(self) -> ContextOutput:
+        """Return the output for readers: the current window and state."""
+        now = self.conversation
+        answering = None if self._answer is None else self._answer.text
+        return ContextOutput(now.window, now.state, answering=answering, regions=now.regions)
+
+    @property
+    def policy(self) -> ContextPolicy:
+        """Return the policy that the machine's guards and actions use."""
+        return self._writer.policy
+
+    if TYPE_CHECKING:
+
+        @property
+        def background(self) -> Any:
+            """Return the background summaries, and compression in three steps."""
+
+        def close(self) -> None:
+            """Close the store if the session opened it."""
+
+    # A copy is independent and has no listeners. It renders requests again.
+    def __getstate__(self) -> dict[str, Any]:
+        own = ("_added", "_answer", "_delivery", "_background", "_handles", "_log_index")
+        return {name: value for name, value in vars(self).items() if name not in own}
+
+    @property
+    def _sent(self) -> Delivery:
+        """Return the requests; concurrent threads get the same object from `setdefault`."""
+        return self._delivery or vars(self).setdefault("_delivery", Delivery())
+
+    def _now(self) -> datetime:
+        return self._clock()
+
+    def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
+        return Turn(role, content, timestamp=self._clock(), **fields)
+
+    def _write(
+        self,
+        command: Command | Callable[[], Command],
+        *,
+        expected_revision: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Steps[ContextOutput]:
+        built: Command = Together(())
+        if isinstance(command, Command):
+            built = command
+        elif idempotency_key is None or not (
+            # A command that has happened can often not be built again.
+            yield in_thread(self._writer.has_happened, idempotency_key)
+        ):
+            built = yield in_thread(command)
+        if self._answer is not None:
+            self._answer.check(built)
+        request = self._request(built, expected_revision, idempotency_key)
+        if self._writer.live.machine.acts:
+            self._writer.live.serve(self)
+        output = yield from self._writer.write(request)
+        return (yield from self.background.after(output)) if self.policy.background else output
+
+    def _request(
+        self,
+        command: Command,
+        expected_revision: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> WriteRequest:
+        sent = None if self._delivery is None else self._delivery.epoch
+        ready = None if self._background is None else self._background.ready
+        return WriteRequest(command, self._clock(), expected_revision, idempotency_key, sent, ready)
+
+
+S = TypeVar("S", bound=Session)
+
+_ELSEWHERE = {
+    "max_tokens": "session.window.max_tokens",
+    "set": 'patch(name, lambda _: [{"op": "add", "path": "", "value": data}])',
+    "tokens": "session.window.total_tokens",
+}
+"""What people look for on a part, and where it is."""
+
+
+class SessionPart:
+    """The methods for one subject of a session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    if not TYPE_CHECKING:
+        __getattr__ = lookup_error(_ELSEWHERE)

@@ -23,7 +23,7 @@ from .session_store import Found, Opened, Rewritten, Snapshot, Stored, check_for
 from .sqlite_deletion import delete_rows
 from .sqlite_file import SQLiteFile, may_exist
 from .sqlite_index import indexed, read_index, update_index
-from .sqlite_journals import SQLiteJournals
+from .sqlite_journals import SQLiteJournal
 
 
 class SQLiteStore:
@@ -76,9 +76,8 @@ class SQLiteStore:
 
     def load(self, session_id: str, after: int = 0) -> Stored:
         """Return the events after revision `after`, and the companions."""
-        with self._reading() as journals:
-            session, revision = journals.find(session_id)
-            return Stored() if session is None else journals.load(session, after, revision)
+        with self._reading(session_id) as journal:
+            return journal.load(after)
 
     aload = twin(load)
 
@@ -87,13 +86,12 @@ class SQLiteStore:
 
         Return None if there is no readable snapshot.
         """
-        with self._reading() as journals:
-            session, revision = journals.find(session_id)
-            snapshot = None if session is None else journals.snapshot(session)
-            if session is None or snapshot is None:
+        with self._reading(session_id) as journal:
+            snapshot = journal.snapshot()
+            if snapshot is None:
                 return None
             pieces, head = snapshot
-            stored = journals.load(session, pieces[-1][0], revision)
+            stored = journal.load(pieces[-1][0])
         return Opened(pieces, head, stored, partial(self._turns_between, session_id))
 
     def search(self, session_id: str, query: str, limit: int) -> tuple[Found, ...]:
@@ -113,49 +111,42 @@ class SQLiteStore:
             return self._search(session_id, asked, limit)
         except (KeyError, struct.error):
             # The index is derived, so a damaged one is made again from the texts.
-            with suppress(StoreError), self._writing(erases=True) as journals:
-                journals.db.execute(sql.DROP_INDEX, (journals.find(session_id)[0],))
+            with suppress(StoreError), self._open.erasing() as db:
+                db.execute(sql.DROP_INDEX, (SQLiteJournal.find(db, session_id).session,))
             return self._search(session_id, asked, limit, is_sound=False)
 
     def _index_some(self, session_id: str) -> bool:
         """Index some new turns, and return whether there are more; others can write in between."""
-        with self._reading() as journals:
-            session, revision = journals.find(session_id)
-            if session is None or indexed(journals, session) not in range(revision):
+        with self._reading(session_id) as journal:
+            if indexed(journal) not in range(journal.revision):
                 return False
-        with self._reading(writes=True) as journals:
-            session, revision = journals.find(session_id)
-            return session is not None and update_index(journals, session, revision)
+        with self._reading(session_id, writes=True) as journal:
+            return update_index(journal)
 
     def _search(
         self, session_id: str, asked: AskedWords, limit: int, *, is_sound: bool = True
     ) -> tuple[Found, ...]:
-        with self._reading() as journals:
-            session, revision = journals.find(session_id)
-            if session is None:
-                return ()
-            start = indexed(journals, session) if is_sound else -1
-            index = read_index(journals, session, revision, start)
-            return index.search(asked, limit, partial(journals.turns_at, session))
+        with self._reading(session_id) as journal:
+            index = read_index(journal, indexed(journal) if is_sound else -1)
+            return index.search(asked, limit, journal.turns_at)
 
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command with that key led, None if there is none."""
         select = "SELECT max(revision) FROM commands WHERE session = ? AND key = ?"
-        with self._reading() as journals:
+        with self._reading(session_id) as journal:
             found: int | None
-            (found,) = journals.db.execute(select, (journals.find(session_id)[0], key)).fetchone()
+            (found,) = journal.db.execute(select, (journal.session, key)).fetchone()
             return found
 
     def list_sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions, in alphabetical order."""
-        with self._reading() as journals:
-            return tuple(name for (name,) in journals.db.execute(sql.NAMES))
+        with self._reading("") as journal:
+            return tuple(name for (name,) in journal.db.execute(sql.NAMES))
 
     def revision(self, session_id: str) -> int | None:
         """Return the number of events of a session, None if there is no such session."""
-        with self._reading() as journals:
-            session, revision = journals.find(session_id)
-            return None if session is None else revision
+        with self._reading(session_id) as journal:
+            return None if journal.session is None else journal.revision
 
     def version(self) -> Hashable:
         """Return a value that changes whenever another process has written."""
@@ -187,19 +178,19 @@ class SQLiteStore:
             ConflictError: the session is not at revision `base`.
             StoreError: nothing was stored; says what to do.
         """
-        with self._writing() as journals:
-            session, revision = journals.find(session_id)
-            if revision != base:
-                raise ConflictError("session revision", base, revision)
-            if session is None:
-                session = journals.begin(session_id, 0)
+        with self._open.transaction() as db:
+            journal = SQLiteJournal.find(db, session_id)
+            if journal.revision != base:
+                raise ConflictError("session revision", base, journal.revision)
+            if journal.session is None:
+                journal = journal.begin(session_id, 0)
             to = base + len(events)
-            journals.add_events(session, base, events)
-            journals.add_companions(session, companions)
+            journal.add_events(events)
+            journal.add_companions(companions)
             if key is not None:
-                journals.db.execute("INSERT INTO commands VALUES (?, ?, ?)", (session, key, to))
+                db.execute("INSERT INTO commands VALUES (?, ?, ?)", (journal.session, key, to))
             if snapshot is not None:
-                journals.add_snapshot(session, to, snapshot)
+                journal.add_snapshot(to, snapshot)
 
     aappend = twin(append)
 
@@ -213,14 +204,13 @@ class SQLiteStore:
         Raises:
             ConflictError: the new id is taken, or the other session has fewer events.
         """
-        with self._writing() as journals:
-            there, events = journals.find(new_id)
-            session, found = journals.find(session_id)
-            check_fork(new_id, None if there is None else events, revision, found)
-            fork = journals.begin(new_id, revision)
-            journals.db.execute(sql.FORK_EVENTS, (fork, session, revision))
-            journals.add_companions(fork, companions)
-            journals.copy_snapshot(session, fork, revision)
+        with self._open.transaction() as db:
+            journal, there = (SQLiteJournal.find(db, each) for each in (session_id, new_id))
+            taken = None if there.session is None else there.revision
+            check_fork(new_id, taken, revision, journal.revision)
+            fork = there.begin(new_id, revision)
+            fork.add_companions(companions)
+            journal.copy_to(fork)
 
     def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
         """Return, by session, the ids of the turns that may be copies of these.
@@ -228,9 +218,9 @@ class SQLiteStore:
         A copy has the same time and role.
         """
         found: dict[str, set[str]] = {}
-        with self._reading() as journals:
+        with self._reading(session_id) as journal:
             sought = orjson.dumps([*resource_ids]).decode()
-            for name, its_id in journals.db.execute(sql.HOLDERS, (session_id, sought)):
+            for name, its_id in journal.db.execute(sql.HOLDERS, (journal.session, sought)):
                 found.setdefault(name, set()).add(its_id)
         return found
 
@@ -245,15 +235,15 @@ class SQLiteStore:
         if not journals:
             self._open.clean_rest()
             return
-        with self._writing(erases=True) as there:
-            for name, journal in journals.items():
-                session, revision = there.find(name)
-                if session is None or revision != journal.base:
-                    raise ConflictError("session revision", journal.base, revision)
-                there.replace_events(session, journal.events)
-                there.add_events(session, revision, journal.added)
-                there.db.execute(sql.DROP_INDEX, (session,))
-                delete_rows(there.db, session, "snapshots")
+        with self._open.erasing() as db:
+            for name, rewritten in journals.items():
+                journal = SQLiteJournal.find(db, name)
+                if journal.session is None or journal.revision != rewritten.base:
+                    raise ConflictError("session revision", rewritten.base, journal.revision)
+                journal.replace_events(rewritten.events)
+                journal.add_events(rewritten.added)
+                db.execute(sql.DROP_INDEX, (journal.session,))
+                delete_rows(db, journal.session, "snapshots")
 
     def delete(self, session_id: str) -> bool:
         """Delete a session with all its data; return whether there was one.
@@ -263,12 +253,10 @@ class SQLiteStore:
         if self.revision(session_id) is None:
             self._open.clean_rest()
             return False
-        with self._writing(erases=True) as journals:
-            session, _ = journals.find(session_id)
-            if session is None:  # another thread was first
-                return False
-            journals.db.execute(sql.DELETE_SESSION, (session,))
-        return True
+        with self._open.erasing() as db:
+            session = SQLiteJournal.find(db, session_id).session
+            # Another thread may have been first.
+            return db.execute(sql.DELETE_SESSION, (session,)).rowcount > 0
 
     def close(self) -> None:
         """Close the file if no other store of this process has it open."""
@@ -280,29 +268,18 @@ class SQLiteStore:
     # --- inside ---------------------------------------------------------------------
 
     def _turns_between(self, session_id: str, first: int, last: int) -> tuple[Turn, ...]:
-        with self._reading() as journals:
-            session, _ = journals.find(session_id)
-            return tuple(turn for _, turn in journals.turns_between(session, first, last))
+        with self._reading(session_id) as journal:
+            return tuple(turn for _, turn in journal.turns_between(first, last))
 
     @contextmanager
-    def _reading(self, *, writes: bool = False) -> Generator[SQLiteJournals]:
-        """Yield the journals for reading; unreadable data raises the error for a damaged file.
+    def _reading(self, session_id: str, *, writes: bool = False) -> Generator[SQLiteJournal]:
+        """Yield a journal for reading; unreadable data raises the error for a damaged file.
 
         What is derived may be written, too, unless others are writing.
         """
         with self._open.transaction(timeout=0) if writes else self._open.reading() as db:
             try:
-                yield SQLiteJournals(db)
+                yield SQLiteJournal.find(db, session_id)
             except (TypeError, ValueError, AttributeError, zlib.error) as error:
                 problem = f"the file is damaged: {error}"
                 raise StoreError(self._file.name, problem, sql.DAMAGED) from error
-
-    @contextmanager
-    def _writing(self, *, erases: bool = False) -> Generator[SQLiteJournals]:
-        """Yield the journals for writing.
-
-        After the block, all changes are durable, or none was made. If it `erases`, the files hold
-        nothing of what was deleted.
-        """
-        with self._open.erasing() if erases else self._open.transaction() as db:
-            yield SQLiteJournals(db)

@@ -62,6 +62,6 @@ def delete_unused(db: sqlite3.Connection, texts: list[int]) -> None:
     db.execute(_DELETE_TEXTS, (orjson.dumps(texts).decode(),))
 
 
-def delete_rows(db: sqlite3.Connection, session: int, table: str) -> None:
+def delete_rows(db: sqlite3.Connection, session: int | None, table: str) -> None:
     """Delete all rows of a session from a table."""
     db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608 - our own tables

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
-from .sqlite_journals import SQLiteJournals
+from .sqlite_journals import SQLiteJournal
 from .word_index import MemoryPostings, Row, WordIndex
 
 BATCH = 2_000
@@ -27,7 +27,7 @@ class SQLitePostings:
     """The postings of a session in a file."""
 
     db: sqlite3.Connection
-    session: int
+    session: int | None
 
     def read(self, terms: Sequence[str]) -> Iterable[Row]:
         """Return all postings of some terms."""
@@ -41,31 +41,30 @@ class SQLitePostings:
         self.db.executemany(_APPEND, ((self.session, *row) for row in sorted(rows)))
 
 
-def update_index(journals: SQLiteJournals, session: int, revision: int) -> bool:
+def update_index(journal: SQLiteJournal) -> bool:
     """Index the next `BATCH` events of a session, and return whether there are more."""
-    start = indexed(journals, session)
-    stop = min(revision, start + BATCH)
+    start, session = indexed(journal), journal.session
+    stop = min(journal.revision, start + BATCH)
     if 0 <= start < stop:
-        index = WordIndex(SQLitePostings(journals.db, session))
-        index.add(journals.steps_between(session, start + 1, stop))
-        journals.db.execute("UPDATE sessions SET indexed = ? WHERE id = ?", (stop, session))
-    return 0 <= start < revision > stop
+        index = WordIndex(SQLitePostings(journal.db, session))
+        index.add(journal.steps_between(start + 1, stop))
+        journal.db.execute("UPDATE sessions SET indexed = ? WHERE id = ?", (stop, session))
+    return 0 <= start < journal.revision > stop
 
 
-def read_index(journals: SQLiteJournals, session: int, revision: int, start: int) -> WordIndex:
+def read_index(journal: SQLiteJournal, start: int) -> WordIndex:
     """Return the index of all events of a session; those after `start` are indexed in memory.
 
     Nothing that is stored is used if `start` is -1.
     """
-    stored = None if start < 0 else SQLitePostings(journals.db, session)
+    stored = None if start < 0 else SQLitePostings(journal.db, journal.session)
     index = WordIndex(MemoryPostings(stored))
-    index.add(journals.steps_between(session, max(0, start) + 1, revision))
+    index.add(journal.steps_between(max(0, start) + 1, journal.revision))
     return index
 
 
-def indexed(journals: SQLiteJournals, session: int) -> int:
-    """Return the number of indexed events; -1 while an old index is deleted."""
+def indexed(journal: SQLiteJournal) -> int:
+    """Return the number of indexed events; -1 while an old index is deleted, or without session."""
     select = "SELECT indexed FROM sessions WHERE id = ?"
-    number: int
-    (number,) = journals.db.execute(select, (session,)).fetchone()
-    return number
+    found: tuple[int] = journal.db.execute(select, (journal.session,)).fetchone() or (-1,)
+    return found[0]

@@ -59,7 +59,7 @@ HOLDERS = """
 SELECT DISTINCT sessions.name, other.resource_id FROM events own JOIN events other ON other.at
 = own.at AND other.kind = own.kind
 JOIN sessions ON sessions.id = other.session
-WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.kind <> 'promote'
+WHERE own.session = ? AND own.kind <> 'promote'
 AND own.resource_id IN (SELECT value FROM json_each(?)) AND typeof(sessions.name) = 'text'
 """
 TURNS = "'system', 'user', 'assistant', 'tool'"

@@ -13,9 +13,10 @@ import orjson
 import pytest
 from statemachine import State
 
+from polycontext.base.effects import Steps
 from polycontext.polynomial import ContextMachine, ContextSession, Conversation, replay
 from polycontext.polynomial.journal.events import MoveEvent
-from polycontext.polynomial.session.replica import LiveMachine
+from polycontext.polynomial.session.writer import LiveMachine
 from polycontext.window import ContextWindow
 from tests.faults.numbered_commands import BUDGET, SESSION, Tally
 from tests.faults.processes import ending
@@ -114,9 +115,9 @@ def _write(
         if late:
             die("action")
 
-    def killing(live: LiveMachine) -> None:
+    def killing(live: LiveMachine) -> Steps[None]:
         die("play")
-        play(live)
+        yield from play(live)
 
     patch = pytest.MonkeyPatch()
     patch.setattr(Pausing, "act", act)

@@ -14,7 +14,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import transcript
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession, ContextState
-from polycontext.polynomial.session.plugins import load_prompt_maker
+from polycontext.polynomial.session.plugins import PROMPTS, load
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.testing import lived_windows
 from polycontext.window import (
@@ -278,8 +278,8 @@ def test_a_prompt_never_reaches_the_props() -> None:
 
 def test_the_builder_is_found_by_its_entry_point() -> None:
     """The session loads the prompt builder by its entry point; an unknown name is an error."""
-    assert load_prompt_maker() is PromptBuilder
+    assert load(PROMPTS, "default") is PromptBuilder
     with pytest.raises(
         PluginError, match=r"an entry point of group 'polycontext\.prompts' failed on 'opera'"
     ):
-        load_prompt_maker("opera")
+        load(PROMPTS, "opera")

@@ -8,7 +8,7 @@ from polycontext.base import CallerError, InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind
 from polycontext.polynomial.session.commands import as_tool_call
-from polycontext.polynomial.session.plugins import load_renderer
+from polycontext.polynomial.session.plugins import RENDERERS, load
 from polycontext.pressure import ContextProjector, Edit
 from polycontext.window import (
     ContextWindow,
@@ -178,4 +178,4 @@ def test_unknown_shapes_of_calls_are_refused(call: Any) -> None:
 def test_a_missing_renderer_is_named() -> None:
     """An entry point that nobody announced is the installation's fault and is named."""
     with pytest.raises(PluginError, match=r"'polycontext\.renderers' failed on 'opera'"):
-        load_renderer("opera")
+        load(RENDERERS, "opera")

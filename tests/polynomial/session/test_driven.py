@@ -173,7 +173,7 @@ def test_the_live_machine_is_where_the_session_is() -> None:
     assert machine is session.machine
     assert (machine.context_state, machine.window) == (session.state, session.window)
     assert {str(event) for event in machine.allowed_events} == {
-        *map(str, ContextMachine.table.directions[ContextState.COMPRESSED])
+        *map(str, ContextMachine.directions[ContextState.COMPRESSED])
     }
     with pytest.raises(UnknownNameError):
         machine.send("nonsense")
@@ -512,7 +512,7 @@ def test_two_subclasses_do_not_see_each_other() -> None:
         back = further.to(First.waiting)
 
     legal = {
-        machine: {str(kind) for kind in machine.table.directions["ACCUMULATING"]}
+        machine: {str(kind) for kind in machine.directions["ACCUMULATING"]}
         for machine in (ContextMachine, First, Second, Third)
     }
     base = legal[ContextMachine]
@@ -552,7 +552,7 @@ def test_a_class_body_that_fails_leaves_no_trace() -> None:
     class Whole(ContextMachine):
         pass
 
-    assert Whole.table.directions == ContextMachine.table.directions
+    assert Whole.directions == ContextMachine.directions
     assert begun(machine=Whole).add_user_turn("on").state == ContextState.ACCUMULATING
 
 

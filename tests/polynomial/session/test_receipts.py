@@ -25,7 +25,7 @@ from polycontext.polynomial.journal import (
     replayed,
 )
 from polycontext.polynomial.journal.receipts import SCHEMA_FILE
-from polycontext.polynomial.session import receipts as receipts_module
+from polycontext.polynomial.session import history as history_module
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure import ContextProjector, Fulfilment, SummaryUsage, report_usage
 from polycontext.pressure.notes import find_sources_of_all
@@ -241,7 +241,7 @@ def test_receipts_after_a_revision_replay_only_what_came_since(
             revisions.append(each[2].revision)
             yield each
 
-    monkeypatch.setattr(receipts_module, "replayed", counting)
+    monkeypatch.setattr(history_module, "replayed", counting)
     assert session.history.receipts(last.revision - 1) == (last,)
     assert min(revisions) == last.revision > first.revision
     revisions.clear()

@@ -354,7 +354,7 @@ BROKEN: dict[str, tuple[str, object]] = {
         lambda window: False,
     ),
     "a live machine that misses patches of the window": (
-        "polycontext.polynomial.session.replica.LiveMachine.add",
+        "polycontext.polynomial.session.writer.LiveMachine.add",
         lambda self, made: None,
     ),
 }

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
-from polycontext.base.effects import Steps
+from polycontext.base.effects import Steps, drive
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.polynomial.session.commands import Add, Together, WriteRequest
@@ -400,7 +400,7 @@ class Idle(ContextSession):
 def test_it_ends_where_others_are_first_for_ever() -> None:
     """And where what is asked for does not come about: it is told, and nobody waits."""
     outrun, idle = Outrun(1000, counter=WORDS), Idle(1000, counter=WORDS)
-    idle._writer.write(WriteRequest(Together(tuple(map(Add, chat(20)))), START))
+    drive(idle._writer.write(WriteRequest(Together(tuple(map(Add, chat(20)))), START)))
     for ended in (
         lambda: outrun.sync(chat(3)),
         lambda: asyncio.run(outrun.asynced(chat(3))),

@@ -10,6 +10,7 @@ import pytest
 
 from polycontext import ContextSession, ContextState, ToolCall
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.base.effects import drive
 from polycontext.polynomial import (
     ContextMachine,
     ContextOverflowError,
@@ -299,11 +300,11 @@ def test_an_undo_that_another_writer_overtakes_is_refused() -> None:
 
     grown, cleared = build_undo(session, None), build_undo(session, None)
     session.add_user_turn("And the door?")
-    session._writer.write(session._request(grown))
+    drive(session._writer.write(session._request(grown)))
     assert len(ids(session)) == 41
     session.clear()
     with pytest.raises(ConflictError):
-        session._writer.write(session._request(cleared))
+        drive(session._writer.write(session._request(cleared)))
 
 
 def test_a_compression_of_another_writer_is_taken_back(tmp_path: Path) -> None:
