@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import click
 from attrs import asdict
@@ -9,7 +10,7 @@ from attrs import asdict
 from polycontext.bulk import Certificate, Pool, RowCompressor, certify_file
 from polycontext.window.providers import AUTO
 
-from .command import command
+from .command import COUNT, argument, command, option
 from .options import Json, KeepRecent, MaxRow, MessageFormat, Repair, complete_file
 from .output import FAULT, CommandError, tell, write, write_columns, write_json
 
@@ -18,46 +19,48 @@ from .output import FAULT, CommandError, tell, write, write_columns, write_json
     "polycontext certify runs.jsonl --max-tokens 4000",
     "polycontext certify runs.jsonl --max-tokens 16000,8000,4000 --at-most 0.05",
 )
-@click.argument("source", metavar="DATA", shell_complete=complete_file)
-@click.option(
-    "--max-tokens",
-    "budgets",
-    required=True,
-    metavar="TOKENS",
-    help="The sizes to test, in tokens, separated by commas.",
-)
-@click.option("-m", "--model", metavar="NAME", help="The model: sets how tokens are counted.")
-@click.option(
-    "--messages", default="messages", metavar="COLUMN", help="The column of messages in a row."
-)
-@click.option(
-    "--at-most",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    metavar="SHARE",
-    help="The share of arguments that may vanish.",
-)
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    metavar="SHARE",
-    help="The confidence of the bounds.",
-)
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="The number of processes.")
 def certify(
     *,
-    source: str,
-    budgets: str,
-    model: str | None,
-    messages: str,
-    at_most: float,
-    level: float,
+    source: Annotated[str, argument(metavar="DATA", shell_complete=complete_file)],
+    budgets: Annotated[
+        str,
+        option(
+            "The sizes to test, in tokens, separated by commas.",
+            "--max-tokens",
+            required=True,
+            metavar="TOKENS",
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        option("The model: sets how tokens are counted.", "-m", "--model", metavar="NAME"),
+    ],
+    messages: Annotated[
+        str, option("The column of messages in a row.", default="messages", metavar="COLUMN")
+    ],
+    at_most: Annotated[
+        float,
+        option(
+            "The share of arguments that may vanish.",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            default=0.05,
+            metavar="SHARE",
+        ),
+    ],
+    level: Annotated[
+        float,
+        option(
+            "The confidence of the bounds.",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            default=0.95,
+            metavar="SHARE",
+        ),
+    ],
     form: MessageFormat,
     keep_recent: KeepRecent,
     repair: Repair,
     max_row: MaxRow,
-    workers: int | None,
+    workers: Annotated[int | None, option("The number of processes.", type=COUNT, metavar="N")],
     as_json: Json,
 ) -> int:
     """Show how many arguments of the next tool call vanish at a budget, with a bound.
