@@ -7,12 +7,14 @@ from typing import Annotated
 import click
 from attrs import asdict
 
-from polycontext.bulk import Certificate, Pool, RowCompressor, certify_file
-from polycontext.window.providers import AUTO
+from polycontext.bulk import Certificate, certify_file
 
 from .command import COUNT, argument, command, option
-from .options import Json, KeepRecent, MaxRow, MessageFormat, Repair, complete_file
+from .options import Json, complete_file
 from .output import FAULT, CommandError, tell, write, write_columns, write_json
+from .rows import RowOptions, pool_of
+
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 @command(
@@ -42,7 +44,7 @@ def certify(
         float,
         option(
             "The share of arguments that may vanish.",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            type=_SHARE,
             default=0.05,
             metavar="SHARE",
         ),
@@ -51,15 +53,12 @@ def certify(
         float,
         option(
             "The confidence of the bounds.",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            type=_SHARE,
             default=0.95,
             metavar="SHARE",
         ),
     ],
-    form: MessageFormat,
-    keep_recent: KeepRecent,
-    repair: Repair,
-    max_row: MaxRow,
+    rows: RowOptions,
     workers: Annotated[int | None, option("The number of processes.", type=COUNT, metavar="N")],
     as_json: Json,
 ) -> int:
@@ -71,20 +70,10 @@ def certify(
     out near-copies: they are not detected. Exits with 1 if no budget passes --at-most.
     """
     first, *others = (
-        RowCompressor(
-            max_tokens=budget,
-            model=model,
-            messages=messages,
-            provider=form or AUTO,
-            keep_recent=keep_recent,
-            repair=repair,
-            most_row_bytes=max_row * 2**20,
-        )
-        for budget in _falling(budgets)
+        rows.compressor(budget, model=model, messages=messages) for budget in _falling(budgets)
     )
-    engine = Pool(workers) if workers else Pool()
     found, rejected = certify_file(
-        Path(source), [first, *others], at_most=at_most, level=level, engine=engine
+        Path(source), [first, *others], at_most=at_most, level=level, engine=pool_of(workers)
     )
     if rejected:
         hold, are = ("row holds", "is") if rejected == 1 else ("rows hold", "are")

@@ -118,10 +118,10 @@ class _Talk:
             case ["/attach", name]:
                 self.attached += f"\n[@{name}]"
             case ["/compress"]:
-                print_write(self.session, self.name, await self.session.acompress(), as_json=False)
+                print_write(self.session, await self.session.acompress(), as_json=False)
             case ["/rewind", moment]:
                 output = await self.session.history.arewind(moment_of(moment))
-                print_write(self.session, self.name, output, as_json=False)
+                print_write(self.session, output, as_json=False)
             case [word, *_] if word.startswith("/") and not word.startswith("//"):
                 raise CommandError(f"{line!r} is not a command. Type /help.", FAULT)
             case _:

@@ -11,26 +11,21 @@ import click
 from polycontext.bulk import (
     Engine,
     Figures,
-    Pool,
     Progress,
     RayEngine,
     Report,
     RowCompressor,
     compress_file,
 )
-from polycontext.window.providers import AUTO
 
 from .command import COUNT, argument, command, option
 from .options import (
     Json,
-    KeepRecent,
-    MaxRow,
-    MessageFormat,
-    Repair,
     WindowOptions,
     complete_file,
 )
 from .output import FAULT, CommandError, no_bar, percent, progress, tell, write, write_json
+from .rows import RowOptions, pool_of
 
 
 @command(
@@ -58,10 +53,7 @@ def compress(
             metavar="COLUMNS",
         ),
     ],
-    form: MessageFormat,
-    keep_recent: KeepRecent,
-    repair: Repair,
-    max_row: MaxRow,
+    rows: RowOptions,
     workers: Annotated[
         int | None,
         option("The number of processes; by default one for each core.", type=COUNT, metavar="N"),
@@ -92,15 +84,8 @@ def compress(
     """
     if window.max_tokens is None and window.model is None:
         raise CommandError("the budget has no size. Pass --max-tokens or --model.")
-    compressor = RowCompressor(
-        max_tokens=window.max_tokens,
-        model=window.model,
-        messages=messages,
-        keep=_names(keep),
-        provider=form or AUTO,
-        keep_recent=keep_recent,
-        repair=repair,
-        most_row_bytes=max_row * 2**20,
+    compressor = rows.compressor(
+        window.max_tokens, model=window.model, messages=messages, keep=_names(keep)
     )
     started = monotonic()
     report = _run(Path(source), Path(output), compressor, _engine(engine, workers, address))
@@ -139,7 +124,7 @@ def _engine(name: str, workers: int | None, address: str | None) -> Engine:
         return RayEngine(address)
     if address is not None:
         raise CommandError("--address is that of a Ray cluster. Pass --engine ray, too.")
-    return Pool(workers) if workers else Pool()
+    return pool_of(workers)
 
 
 def _run(source: Path, output: Path, compressor: RowCompressor, engine: Engine) -> Report:

@@ -251,16 +251,6 @@ Repair = Annotated[
     bool,
     option("Mend the order of calls and results, and add missing results, instead of refusing."),
 ]
-MaxRow = Annotated[
-    int,
-    option(
-        "The longest row of JSON to read, in MB; longer ones are rejected.",
-        type=COUNT,
-        default=3,
-        metavar="MB",
-    ),
-]
-"""In MB of 2**20 bytes."""
 ChatStore = Annotated[
     str | None,
     option(

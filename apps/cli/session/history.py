@@ -41,7 +41,7 @@ def compress(
     """Summarise or drop older messages now, without a model; the log keeps them."""
     with where.open(write) as session:
         output = session.compress(target, query=query, **write.guards)
-        print_write(session, where.session, output, as_json=write.as_json)
+        print_write(session, output, as_json=write.as_json)
 
 
 @command("polycontext session recall trip t3 t5")
@@ -60,7 +60,7 @@ def recall(
         output = session.recall(ids, **write.guards)
         after = [turn.resource_id for turn in session.window.all_turns()]
         back = [resource_id for resource_id in after if resource_id not in before]
-        print_write(session, where.session, output, as_json=write.as_json, brought_back=back)
+        print_write(session, output, as_json=write.as_json, brought_back=back)
 
 
 @command(
@@ -94,7 +94,6 @@ def rewind(
         after = _ids(session)
         print_write(
             session,
-            where.session,
             output,
             as_json=write.as_json,
             taken_back=[each for each in before if each not in after],

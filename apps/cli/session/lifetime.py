@@ -54,7 +54,7 @@ def new(
         session = ContextSession.open(store, where.session, **settings.to_data())
         session.documents.accompany(COMPANION, settings)
         output = session.extend([], **write.guards)
-        print_write(session, where.session, output, as_json=write.as_json)
+        print_write(session, output, as_json=write.as_json)
 
 
 @command(
@@ -112,7 +112,7 @@ def forget(
         for resource_id in ids:
             session.explain(resource_id)
         gone = [resource_id for resource_id in ids if session.history.forget(resource_id)]
-        print_write(session, where.session, session.output, as_json=as_json, forgotten=gone)
+        print_write(session, session.output, as_json=as_json, forgotten=gone)
 
 
 @command("polycontext session delete trip", "polycontext session delete trip --yes")

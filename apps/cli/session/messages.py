@@ -121,7 +121,7 @@ def append(
     if close_calls is not None and is_last:
         with where.open(write) as session:
             output = session.close_open_calls(close_calls, **write.guards)
-            print_write(session, where.session, output, as_json=write.as_json)
+            print_write(session, output, as_json=write.as_json)
         return 0
     where.check()
     given, message = list[Conversation](), None
@@ -151,7 +151,7 @@ def append(
         except InvalidMessagesError as error:
             raise _refused(given, error) from None
         added = [turn.resource_id for turn in session.conversation.log[since:]]
-        print_write(session, where.session, output, as_json=write.as_json, added=added)
+        print_write(session, output, as_json=write.as_json, added=added)
     return 0
 
 

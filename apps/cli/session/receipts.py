@@ -37,7 +37,7 @@ def undo(
         before, revision = _shown(session), session.history.revision
         output = session.history.undo(receipt, **write.guards)
         back = [each for each in _shown(session) if each not in before]
-        print_write(session, where.session, output, as_json=write.as_json, brought_back=back)
+        print_write(session, output, as_json=write.as_json, brought_back=back)
         if not write.as_json and session.history.revision > revision:
             write_again(where.session, receipt)
 

@@ -49,7 +49,7 @@ def rules(
             else:
                 print_text("".join(f"{one_line(line)}\n" for line in _lines(found)))
             return
-        print_write(session, where.session, output, as_json=write.as_json)
+        print_write(session, output, as_json=write.as_json)
 
 
 def _lines(rules: tuple[Rule, ...]) -> Iterator[str]:

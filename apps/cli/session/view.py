@@ -55,11 +55,11 @@ def show(
     with where.open(window) as opened:
         session = session_at(opened, moment)
         if as_json:
-            told = {**standing(session, where.session), **waffle(session).as_json()}
+            told = {**standing(session), **waffle(session).as_json()}
             turns = [each.as_json() for each in fates(session)]
             write_json({**told, "epoch": session.window.epoch.number, "turns": turns}, indent=2)
         else:
-            write_rich(page(session, where.session, show_all=show_all, width=paper_width()))
+            write_rich(page(session, show_all=show_all, width=paper_width()))
 
 
 @command(
