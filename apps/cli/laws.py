@@ -5,12 +5,11 @@ import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 import click
 
-from polycontext.base import Law, require_extra
+from polycontext.base import Law, require_extra, similar
 
 # Check for the extra before any module that needs it is imported.
 require_extra("hypothesis", extra="laws", purpose="polycontext laws")
@@ -113,7 +112,7 @@ def _named(rooms: Sequence[str], names: Sequence[str]) -> Sequence[Law]:
         if name not in known:
             where = f" in {', '.join(rooms)}" if rooms else ""
             longer = sorted(law.name for law in laws if name in law.name)
-            near = " or ".join(longer[:3] or get_close_matches(name, known))
+            near = " or ".join(longer[:3] or similar(name, known))
             use = f"Did you mean {near}?" if near else "Use a name that docs/laws.md lists."
             raise CommandError(f"--law {name}: no such law{where}. {use}")
     return [law for law in laws if not names or not set(names).isdisjoint(_names(law))]
