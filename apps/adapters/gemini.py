@@ -139,10 +139,12 @@ def _besides(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _learn(fitted: Fitted[Message] | None, answer: Any) -> Any:
     """Learn from the usage in an answer, or in the last piece of one, and return the answer."""
+    if fitted is None:
+        return answer
     try:
         told = json.loads(getattr(answer, "body", None) or "null")
     except ValueError:  # the SDK reports this error
         return answer
-    if fitted is not None and isinstance(told, dict) and "usageMetadata" in told:
+    if isinstance(told, dict) and "usageMetadata" in told:
         fitted.learn(told)
     return answer

@@ -31,6 +31,11 @@ def _all(given: StrictProvider | Iterable[StrictProvider]) -> tuple[StrictProvid
     return tuple(given) if isinstance(given, Iterable) else (given,)
 
 
+def _stream_path(provider: StrictProvider) -> str:
+    """Return the path for streams, which is that of all requests for most vendors."""
+    return getattr(provider, "stream_path", provider.path)
+
+
 @define(eq=False)
 class StrictServer:
     """A server for `providers` on a port of 127.0.0.1 while its `with` block runs.
@@ -74,8 +79,7 @@ class StrictServer:
         self._server.providers = {
             path: provider
             for provider in self.providers
-            # Most vendors take all requests at one path.
-            for path in (provider.path, getattr(provider, "stream_path", provider.path))
+            for path in (provider.path, _stream_path(provider))
         }
         self._server.endpoints = {
             path: (provider, endpoint)
