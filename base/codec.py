@@ -208,7 +208,7 @@ in UTF-8.
             # orjson drops keys and rounds integers, and then does not write the same text.
             if orjson.dumps(value) == data:
                 return value
-        value = json.loads(data.decode(), object_pairs_hook=_each_once, parse_constant=_refuse)
+        value = json.loads(data.decode(), object_pairs_hook=each_once, parse_constant=_refuse)
         if b"\\u" in data:
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
@@ -216,7 +216,8 @@ in UTF-8.
     return value
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, for `json`; a key that occurs twice raises `ValueError`."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

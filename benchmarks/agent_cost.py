@@ -12,7 +12,8 @@ from attrs import define, field
 from rich.console import Console
 from rich.table import Table
 
-from polycontext.agents import Agent, AgentMachine, ModelRequest, Tool, parameters_of
+from polycontext.agents import Agent, AgentMachine, ModelRequest, Tool
+from polycontext.agents.forms import parameters_of
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel
 from polycontext.window import Role, default_counter

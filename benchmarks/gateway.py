@@ -24,7 +24,7 @@ from rich.table import Table
 
 from benchmarks.retention.recordings import DATA, Conversation, counter, message_tokens, recorded
 from polycontext.cost import Tokens, cost_of, prices_of
-from polycontext.server import RequestCompressor
+from polycontext.server.rows import RequestCompressor
 
 CACHED_FROM = 1_024
 """The fewest tokens of a prefix that providers cache."""

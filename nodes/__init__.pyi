@@ -12,10 +12,12 @@ from .builders import (
 )
 from .entities import SessionIdRegistry, format_entity_context, get_entity_context
 from .history import PendingState, exchange_of, format_conversation_for_prompt
-from .memory import ConversationContext, CurrentTurn, close_exchange
+from .memory import ConversationContext, CurrentTurn
+from .memory.current_exchange import close_exchange
 from .prompt_text import quote
 from .prompts import PromptBuilder
-from .props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
+from .props import ChatProps
+from .props.component_renderer import ComponentRenderer
 from .reasoning import (
     ConversationPhase,
     StepKind,
@@ -25,20 +27,17 @@ from .reasoning import (
 from .waffles import Portion, Waffle, waffle
 
 __all__ = [
-    "ActionProps",
     "ChatProps",
     "ComponentRenderer",
     "ConversationContext",
     "ConversationPhase",
     "CurrentTurn",
-    "MessageProps",
     "NodeContext",
     "Now",
     "PendingState",
     "Portion",
     "PromptBuilder",
     "SessionIdRegistry",
-    "Status",
     "StepKind",
     "ThinkDecision",
     "Waffle",

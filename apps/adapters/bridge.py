@@ -160,7 +160,11 @@ class Bridge(Generic[N]):
             if (fitted := (yield within(alone, aalone, fit))) is not None:
                 _FITTED.set((self, fitted.session))
                 return cast("Fitted[N]", fitted)
-        raise _outrun(natives)
+        raise ConflictError(
+            f"a conversation of {len(natives)} messages",
+            "a session that nobody else writes to",
+            f"other writers at {TRIES} tries",
+        )
 
     afit_with_session = twin(fit_with_session)
 
@@ -261,11 +265,3 @@ def _end(session: ContextSession) -> tuple[int, str]:
     """Return the log's length and newest id, which change when another process continues it."""
     log = session.conversation.log
     return len(log), log[-1].resource_id if log else ""
-
-
-def _outrun(natives: Sequence[object]) -> ConflictError:
-    return ConflictError(
-        f"a conversation of {len(natives)} messages",
-        "a session that nobody else writes to",
-        f"other writers at {TRIES} tries",
-    )

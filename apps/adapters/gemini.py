@@ -3,11 +3,13 @@
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from attrs import evolve
 
 from polycontext.base import InvalidOptionError, require_extra
+from polycontext.base.effects import Effect, Steps, adrive, call, drive, procedure, twin
 
 from .bridge import Bridge, Fitted, find_session
 from .dialect import Piece
@@ -77,44 +79,43 @@ class _Fitting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def request(self, method: str, path: str, request: Any, *args: Any) -> Any:
+    @procedure
+    def request(self, method: str, path: str, request: Any, *args: Any) -> Steps[Any]:
         """Return the answer to a request."""
-        if not _asks_for_content(path, request):
-            return self.inner.request(method, path, request, *args)
-        fitted = self._bridge.fit_with_session(request["contents"], **_besides(request))
-        request = {**request, "contents": fitted.natives}
-        return _learn(fitted, self.inner.request(method, path, request, *args))
+        fitted, sent = yield from self._fit(path, request)
+        ask, aask = (
+            partial(each, method, path, sent, *args)
+            for each in (self.inner.request, self.inner.async_request)
+        )
+        return _learn(fitted, (yield Effect(ask, aask)))
+
+    async_request = twin(request)
 
     def request_streamed(self, method: str, path: str, request: Any, *args: Any) -> Iterator[Any]:
         """Yield the pieces of the answer to a request."""
-        if not _asks_for_content(path, request):
-            yield from self.inner.request_streamed(method, path, request, *args)
-            return
-        fitted = self._bridge.fit_with_session(request["contents"], **_besides(request))
-        request, piece = {**request, "contents": fitted.natives}, None
-        for piece in self.inner.request_streamed(method, path, request, *args):
+        fitted, sent = drive(self._fit(path, request))
+        piece = None
+        for piece in self.inner.request_streamed(method, path, sent, *args):
             yield piece
         _learn(fitted, piece)
 
-    async def async_request(self, method: str, path: str, request: Any, *args: Any) -> Any:
-        """Return the answer to a request."""
-        if not _asks_for_content(path, request):
-            return await self.inner.async_request(method, path, request, *args)
-        fitted = await self._bridge.afit_with_session(request["contents"], **_besides(request))
-        request = {**request, "contents": fitted.natives}
-        return _learn(fitted, await self.inner.async_request(method, path, request, *args))
-
     async def async_request_streamed(self, method: str, path: str, request: Any, *args: Any) -> Any:
         """Return an iterator over the pieces of the answer to a request."""
-        if not _asks_for_content(path, request):
-            return await self.inner.async_request_streamed(method, path, request, *args)
-        fitted = await self._bridge.afit_with_session(request["contents"], **_besides(request))
-        request = {**request, "contents": fitted.natives}
-        pieces = await self.inner.async_request_streamed(method, path, request, *args)
+        fitted, sent = await adrive(self._fit(path, request))
+        pieces = await self.inner.async_request_streamed(method, path, sent, *args)
         return _learned(fitted, pieces)
 
+    def _fit(self, path: str, request: Any) -> Steps[tuple[Fitted[Message] | None, Any]]:
+        if not _asks_for_content(path, request):
+            return None, request
+        contents, besides = request["contents"], _besides(request)
+        fitted = yield call(self._bridge, "fit_with_session", contents, **besides)
+        return fitted, {**request, "contents": fitted.natives}
 
-async def _learned(fitted: Fitted[Message], pieces: AsyncIterator[Any]) -> AsyncIterator[Any]:
+
+async def _learned(
+    fitted: Fitted[Message] | None, pieces: AsyncIterator[Any]
+) -> AsyncIterator[Any]:
     piece = None
     async for piece in pieces:
         yield piece
@@ -136,8 +137,10 @@ def _besides(request: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _learn(fitted: Fitted[Message], answer: Any) -> Any:
+def _learn(fitted: Fitted[Message] | None, answer: Any) -> Any:
     """Learn from the usage in an answer, or in the last piece of one, and return the answer."""
+    if fitted is None:
+        return answer
     try:
         told = json.loads(getattr(answer, "body", None) or "null")
     except ValueError:  # the SDK reports this error

@@ -30,6 +30,8 @@ from haystack import dataclasses as own
 from haystack.core.serialization import default_to_dict
 from haystack.tools import Tool
 
+_BESIDE = ("filename", "extra", "validation")
+
 
 class ContextHook:
     """Fit the messages of every request into the window of `model`.
@@ -196,19 +198,18 @@ def _parts(content: Sequence[Any]) -> list[Part]:
         if isinstance(part, own.ImageContent)
     ]
     files = [
-        block("haystack", {"file": _source(part), "own": _beside(part)}, "file")
+        block(
+            "haystack",
+            {
+                "file": {"media_type": part.mime_type, "data": part.base64_data},
+                "own": {name: getattr(part, name) for name in _BESIDE},
+            },
+            "file",
+        )
         for part in content
         if isinstance(part, own.FileContent)
     ]
     return [*(_thought(*each) for each in thoughts), *images, *files]
-
-
-def _beside(part: own.FileContent) -> dict[str, Any]:
-    return {"filename": part.filename, "extra": part.extra, "validation": part.validation}
-
-
-def _source(part: own.FileContent) -> dict[str, str | None]:
-    return {"media_type": part.mime_type, "data": part.base64_data}
 
 
 def _thought(text: str, extra: dict[str, Any]) -> Part:

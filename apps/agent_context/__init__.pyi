@@ -7,7 +7,7 @@ from .artifacts import (
 )
 from .codec import deserialize, json_schema, serialize
 from .consistency import FORGOTTEN
-from .context_patch import ContextPatch, DiffTracker, KeyChange, diff
+from .context_patch import ContextPatch, DiffTracker, diff
 from .errors import (
     ArtifactError,
     ArtifactFault,
@@ -21,13 +21,11 @@ from .json_text import to_data
 from .limits import ContextLimits, ContextSizeChecker, get_stats, measure
 from .migrations import MigrationRegistry
 from .object_store import ObjectStoreExternalizer
-from .records import SCHEMA_VERSION, AgentContext, Artifact, Conclusion, Fact, Hypothesis, Intent
-from .validator import DEFAULT_RIGHTS, ContextValidator, extend_lists
+from .records import AgentContext, Artifact, Conclusion, Fact, Hypothesis, Intent
+from .validator import ContextValidator, extend_lists
 
 __all__ = [
-    "DEFAULT_RIGHTS",
     "FORGOTTEN",
-    "SCHEMA_VERSION",
     "AgentContext",
     "Artifact",
     "ArtifactError",
@@ -46,7 +44,6 @@ __all__ = [
     "HeldArtifacts",
     "Hypothesis",
     "Intent",
-    "KeyChange",
     "MigrationError",
     "MigrationRegistry",
     "ObjectStoreExternalizer",

@@ -6,14 +6,13 @@ the decoder or by the guard.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from attrs import Attribute, evolve, field, fields, frozen
 
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, similar
 from polycontext.base.json_data import FrozenDict, under
 
 from .kinds import Kind, Shape, field_reader, json_name, kind_of
@@ -154,5 +153,5 @@ def refuse_unknown(cls: type, keys: Iterable[object]) -> None:
     known = layout(cls).attributes
     for key in keys:
         if key not in known:
-            near = get_close_matches(str(key), known)
+            near = similar(key, known)
             raise InvalidDataError(under("", str(key)), "unknown field", ", ".join(near or known))

@@ -5,11 +5,10 @@ counted and compared without further code.
 """
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 
 from attrs import frozen
 
-from polycontext.base import UnknownNameError
+from polycontext.base import UnknownNameError, similar
 from polycontext.base.json_data import FrozenDict
 
 from .kinds import Kind, Shape
@@ -83,7 +82,7 @@ def key_schema(namespace: str, key: str) -> KeySchema:
         raise UnknownNameError("namespace", namespace, tuple(SCHEMA))
     keys = SCHEMA[namespace]
     if not isinstance(key, str) or key not in keys:
-        near = get_close_matches(str(key), keys)
+        near = similar(key, keys)
         legal, meant = (tuple(f"{namespace}.{name}" for name in names) for names in (keys, near))
         raise UnknownNameError("key", f"{namespace}.{key}", legal, meant)
     return keys[key]

@@ -4,17 +4,13 @@ from .answers import (
     Blocked,
     Deed,
     Plan,
-    PlannedStep,
-    Retained,
     Summary,
-    ToolUse,
     Understanding,
-    Written,
 )
-from .forms import AnswerError, Form, Ref, parameters_of, read_answer, schema_of
+from .forms import AnswerError, Form, Ref, read_answer, schema_of
 from .machine import AgentMachine, NodeRegion, SharedMachine, WriterRegion
 from .memory import AgentMemory
-from .models import SdkModel, model_of
+from .models import model_of
 from .recollection import Recollection
 from .requests import Model, ModelRequest
 from .shared import SharedContext
@@ -33,22 +29,16 @@ __all__ = [
     "ModelRequest",
     "NodeRegion",
     "Plan",
-    "PlannedStep",
     "Recollection",
     "Ref",
-    "Retained",
-    "SdkModel",
     "SharedContext",
     "SharedMachine",
     "Summary",
     "Tool",
     "ToolError",
-    "ToolUse",
     "Understanding",
     "WriterRegion",
-    "Written",
     "model_of",
-    "parameters_of",
     "read_answer",
     "schema_of",
 ]

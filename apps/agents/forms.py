@@ -27,7 +27,7 @@ from attrs import NOTHING, define, fields, has
 
 from polycontext.agent_context import FORGOTTEN
 from polycontext.base import CallerError, InvalidDataError, require
-from polycontext.base.codec import strict_converter, structured
+from polycontext.base.codec import each_once, strict_converter, structured
 from polycontext.base.json_data import freeze
 
 T = TypeVar("T")
@@ -192,7 +192,7 @@ def _objects(text: str) -> list[Any]:
     Takes time linear in the text: none of it is decoded twice. Nothing is found inside of an object
     that is broken, which ends where its braces do; one brace more tells that it ended later.
     """
-    decoder, found = json.JSONDecoder(object_pairs_hook=_each_once), list[Any]()
+    decoder, found = json.JSONDecoder(object_pairs_hook=each_once), list[Any]()
     end = depth = broken = reached = 0
     while broken < _MOST_BROKEN and (brace := _BRACE.search(text, end)):
         begin, end = brace.span()
@@ -211,13 +211,6 @@ def _objects(text: str) -> list[Any]:
         else:
             found.append(data)
     return found
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return data
 
 
 def _without_nulls(kind: Any, data: Any) -> Any:

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from inspect import isawaitable
+from operator import attrgetter
 from typing import Any
 
-from attrs import frozen
+from attrs import Factory, field, frozen
 
 from polycontext.base import InvalidOptionError, require
 from polycontext.window.providers import dumped
@@ -19,11 +20,12 @@ _END = object()
 class _Api:
     """One vendor's API: how it is asked, and where the text stands in what it gives back."""
 
-    ask: Callable[[Any], Callable[..., Any]]
-    stream: Callable[[Any], Callable[..., Any]]
+    ask: str
+    """The method of a client."""
     arguments: Callable[[ModelRequest, str, int], dict[str, Any]]
     answer: Callable[[Any], Any]
     piece: Callable[[Any], str | None]
+    stream: str = field(default=Factory(lambda self: self.ask, takes_self=True))
 
 
 @frozen
@@ -88,8 +90,9 @@ class SdkModel:
         content, usage = self.api.answer(response), _usage_in(response)
         return {"role": "assistant", "content": content, "usage": usage, "model": self.name}
 
-    def _call(self, which: Callable[[Any], Any], request: ModelRequest, **more: Any) -> Any:
-        return which(self.client)(**self.api.arguments(request, self.name, self.max_tokens), **more)
+    def _call(self, method: str, request: ModelRequest, **more: Any) -> Any:
+        told = self.api.arguments(request, self.name, self.max_tokens)
+        return attrgetter(method)(self.client)(**told, **more)
 
 
 async def _in_thread(events: Iterator[Any]) -> AsyncIterator[Any]:
@@ -173,32 +176,29 @@ def _anthropic_piece(event: Any) -> str | None:
 
 
 CHAT = _Api(
-    lambda client: client.chat.completions.create,
-    lambda client: client.chat.completions.create,
+    "chat.completions.create",
     _chat_arguments,
     lambda completion: completion.choices[0].message.content,
     _chat_piece,
 )
 RESPONSES = _Api(
-    lambda client: client.responses.create,
-    lambda client: client.responses.create,
+    "responses.create",
     _responses_arguments,
     lambda response: response.output_text,
     _responses_piece,
 )
 ANTHROPIC = _Api(
-    lambda client: client.messages.create,
-    lambda client: client.messages.create,
+    "messages.create",
     _anthropic_arguments,
     _anthropic_answer,
     _anthropic_piece,
 )
 GEMINI = _Api(
-    lambda client: client.models.generate_content,
-    lambda client: client.models.generate_content_stream,
+    "models.generate_content",
     _gemini_arguments,
     lambda response: response.text,
     lambda chunk: chunk.text,
+    "models.generate_content_stream",
 )
 _APIS = {"openai": CHAT, "openai-responses": RESPONSES, "anthropic": ANTHROPIC, "gemini": GEMINI}
 _OF_SDK = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"}

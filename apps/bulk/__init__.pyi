@@ -1,5 +1,5 @@
 from .arrow import compress_table
-from .certificate import BudgetLoss, Certificate, Loss, certify, certify_file, measure
+from .certificate import Certificate, certify, certify_file, measure
 from .figures import Figures
 from .iterables import compress_rows
 from .pieces import Engine, Rejected
@@ -9,11 +9,9 @@ from .rows import RowCompressor
 from .run import Progress, Report, compress_file
 
 __all__ = [
-    "BudgetLoss",
     "Certificate",
     "Engine",
     "Figures",
-    "Loss",
     "Pool",
     "Progress",
     "RayEngine",

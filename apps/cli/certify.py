@@ -2,62 +2,64 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import click
 from attrs import asdict
 
-from polycontext.bulk import Certificate, Pool, RowCompressor, certify_file
-from polycontext.window.providers import AUTO
+from polycontext.bulk import Certificate, certify_file
 
-from .command import command
-from .options import Json, KeepRecent, MaxRow, MessageFormat, Repair, complete_file
+from .command import COUNT, argument, command, option
+from .options import Json, complete_file
 from .output import FAULT, CommandError, tell, write, write_columns, write_json
+from .rows import RowOptions, pool_of
+
+_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 @command(
     "polycontext certify runs.jsonl --max-tokens 4000",
     "polycontext certify runs.jsonl --max-tokens 16000,8000,4000 --at-most 0.05",
 )
-@click.argument("source", metavar="DATA", shell_complete=complete_file)
-@click.option(
-    "--max-tokens",
-    "budgets",
-    required=True,
-    metavar="TOKENS",
-    help="The sizes to test, in tokens, separated by commas.",
-)
-@click.option("-m", "--model", metavar="NAME", help="The model: sets how tokens are counted.")
-@click.option(
-    "--messages", default="messages", metavar="COLUMN", help="The column of messages in a row."
-)
-@click.option(
-    "--at-most",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    metavar="SHARE",
-    help="The share of arguments that may vanish.",
-)
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    metavar="SHARE",
-    help="The confidence of the bounds.",
-)
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="The number of processes.")
 def certify(
     *,
-    source: str,
-    budgets: str,
-    model: str | None,
-    messages: str,
-    at_most: float,
-    level: float,
-    form: MessageFormat,
-    keep_recent: KeepRecent,
-    repair: Repair,
-    max_row: MaxRow,
-    workers: int | None,
+    source: Annotated[str, argument(metavar="DATA", shell_complete=complete_file)],
+    budgets: Annotated[
+        str,
+        option(
+            "The sizes to test, in tokens, separated by commas.",
+            "--max-tokens",
+            required=True,
+            metavar="TOKENS",
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        option("The model: sets how tokens are counted.", "-m", "--model", metavar="NAME"),
+    ],
+    messages: Annotated[
+        str, option("The column of messages in a row.", default="messages", metavar="COLUMN")
+    ],
+    at_most: Annotated[
+        float,
+        option(
+            "The share of arguments that may vanish.",
+            type=_SHARE,
+            default=0.05,
+            metavar="SHARE",
+        ),
+    ],
+    level: Annotated[
+        float,
+        option(
+            "The confidence of the bounds.",
+            type=_SHARE,
+            default=0.95,
+            metavar="SHARE",
+        ),
+    ],
+    rows: RowOptions,
+    workers: Annotated[int | None, option("The number of processes.", type=COUNT, metavar="N")],
     as_json: Json,
 ) -> int:
     """Show how many arguments of the next tool call vanish at a budget, with a bound.
@@ -68,20 +70,10 @@ def certify(
     out near-copies: they are not detected. Exits with 1 if no budget passes --at-most.
     """
     first, *others = (
-        RowCompressor(
-            max_tokens=budget,
-            model=model,
-            messages=messages,
-            provider=form or AUTO,
-            keep_recent=keep_recent,
-            repair=repair,
-            most_row_bytes=max_row * 2**20,
-        )
-        for budget in _falling(budgets)
+        rows.compressor(budget, model=model, messages=messages) for budget in _falling(budgets)
     )
-    engine = Pool(workers) if workers else Pool()
     found, rejected = certify_file(
-        Path(source), [first, *others], at_most=at_most, level=level, engine=engine
+        Path(source), [first, *others], at_most=at_most, level=level, engine=pool_of(workers)
     )
     if rejected:
         hold, are = ("row holds", "is") if rejected == 1 else ("rows hold", "are")

@@ -2,9 +2,9 @@
 
 import asyncio
 import sys
+from typing import Annotated
 from uuid import uuid4
 
-import click
 from attrs import define
 
 from polycontext.base import PolycontextError
@@ -14,7 +14,7 @@ from polycontext.pills import asend_resolved
 from polycontext.polynomial import ContextSession
 
 from . import options
-from .command import command
+from .command import argument, command, option
 from .errors import command_line, message_of
 from .output import FAULT, CommandError, tell, write
 from .pills import describe, print_attachments, resolve_text
@@ -36,18 +36,17 @@ HELP = """\
     "polycontext chat --agent app:make_agent",
     "polycontext chat --model llama3 --base-url http://localhost:11434/v1 < questions.txt",
 )
-@click.argument(
-    "session", required=False, envvar=options.SESSION, shell_complete=options.complete_session
-)
-@click.option("--system", metavar="TEXT", help="A system prompt for a new session.")
 def chat(
     *,
-    session: str | None,
+    session: Annotated[
+        str | None,
+        argument(required=False, envvar=options.SESSION, shell_complete=options.complete_session),
+    ],
     store: options.ChatStore,
     window: options.WindowOptions,
     base_url: options.BaseUrl,
     agent: options.AgentName,
-    system: str | None,
+    system: Annotated[str | None, option("A system prompt for a new session.", metavar="TEXT")],
     continued: Continued,
 ) -> int:
     """Chat with a model, line by line; /help lists the commands.
@@ -119,10 +118,10 @@ class _Talk:
             case ["/attach", name]:
                 self.attached += f"\n[@{name}]"
             case ["/compress"]:
-                print_write(self.session, self.name, await self.session.acompress(), as_json=False)
+                print_write(self.session, await self.session.acompress(), as_json=False)
             case ["/rewind", moment]:
                 output = await self.session.history.arewind(moment_of(moment))
-                print_write(self.session, self.name, output, as_json=False)
+                print_write(self.session, output, as_json=False)
             case [word, *_] if word.startswith("/") and not word.startswith("//"):
                 raise CommandError(f"{line!r} is not a command. Type /help.", FAULT)
             case _:

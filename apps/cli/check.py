@@ -4,15 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
 from polycontext.base import advised
 from polycontext.testing.strict import findings
 from polycontext.transcripts import STANDARD_INPUT, Conversation, legal_in_json, read_conversations
 from polycontext.window import InvalidMessagesError
 
 from .command import command
-from .options import Json, MessageFormat, complete_file
+from .options import File, Json, MessageFormat
 from .output import FAULT, one_line, tell, write, write_json
 
 
@@ -21,10 +19,9 @@ from .output import FAULT, one_line, tell, write, write_json
     "polycontext check requests.jsonl --json | jq .findings",
     "polycontext check - < messages.json",
 )
-@click.argument("file", shell_complete=complete_file)
 def check(
     *,
-    file: str,
+    file: File,
     form: MessageFormat,
     as_json: Json,
 ) -> int:

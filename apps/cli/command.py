@@ -1,14 +1,14 @@
 """Turn functions into Click commands, and load the commands of a group lazily.
 
-A command's help text is its docstring. Options that several commands share are declared once, as
-the fields of a class.
+A command's help text is its docstring, and its options are annotations of its parameters. Options
+that several commands share are declared once, as the fields of a class.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from inspect import get_annotations, getdoc
 from itertools import chain
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import attrs
 import click
@@ -19,6 +19,32 @@ from .errors import about_flag
 from .output import CommandError, Verbosity, set_verbosity
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+COUNT, NUMBER = click.IntRange(min=1), click.IntRange(min=0)
+
+Declaration = Callable[[str, Any], click.Parameter]
+"""A function of the name and the type of the parameter that is annotated with it."""
+
+
+def option(text: str, *flags: str, **more: Any) -> Declaration:
+    """Declare an option with this help text; `more` goes to Click.
+
+    Its flag is the parameter's name, unless `flags` gives others. A bool is a flag without a value;
+    a sequence may be given several times.
+    """
+
+    def declare(name: str, kind: Any) -> click.Option:
+        spelled = flags or (f"--{name.replace('_', '-')}",)
+        if kind is bool:
+            more["is_flag"] = True
+        is_many = get_origin(kind) is Sequence
+        return click.Option([*spelled, name], help=text, multiple=is_many, **more)
+
+    return declare
+
+
+def argument(**more: Any) -> Declaration:
+    """Declare an argument; `more` goes to Click."""
+    return lambda name, _: click.Argument([name], **more)
 
 
 def command(
@@ -29,16 +55,14 @@ def command(
     The function returns an exit code, or None for 0. The command takes the function's name unless
     `name` gives another; `examples` are printed below its help.
 
-    The help lists parameters in the order of the function's signature. A parameter annotated with
-    an options class adds the options that are the fields of that class; a parameter may also be
-    annotated with its option directly.
+    The help lists parameters in the order of the function's signature. A parameter is annotated
+    with its `option` or `argument`, or with an options class, whose fields are annotated so.
     """
 
     def make(function: Callable[..., int | None]) -> click.Command:
         kinds = get_annotations(function)
         shared = {name: attrs.fields(kind) for name, kind in kinds.items() if attrs.has(kind)}
-        declared = {name: _declared(kind) for name, kind in kinds.items()}
-        declared |= {each.name: [each] for each in getattr(function, "__click_params__", ())}
+        declared = [_declared(name, kind) for name, kind in kinds.items()]
 
         def run(**options: Any) -> int | None:
             for target, fields in shared.items():
@@ -54,7 +78,7 @@ def command(
 
         return click.Command(
             name or function.__name__,
-            params=[*chain.from_iterable(declared.values()), *_verbosity()],
+            params=[*chain.from_iterable(declared), *_verbosity()],
             callback=run,
             help=getdoc(function),
             epilog="\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)]),
@@ -64,10 +88,15 @@ def command(
     return make
 
 
-def _declared(kind: Any) -> list[click.Parameter]:
+def _declared(name: str, kind: Any) -> list[click.Parameter]:
     """Return the parameters in an annotation, or in those of an options class's fields."""
-    annotations = [field.type for field in attrs.fields(kind)] if attrs.has(kind) else [kind]
-    return [each for found in annotations for each in getattr(found, "__metadata__", ())]
+    fields = attrs.fields(kind) if attrs.has(kind) else ()
+    kinds = {field.name: field.type for field in fields} or {name: kind}
+    return [
+        declare(name, get_args(kind)[0])
+        for name, kind in kinds.items()
+        for declare in getattr(kind, "__metadata__", ())
+    ]
 
 
 def _verbosity() -> Iterable[click.Option]:

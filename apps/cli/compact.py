@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
 import attrs
 import click
@@ -33,7 +33,7 @@ from polycontext.transcripts import (
     read_conversations,
 )
 
-from .command import command
+from .command import argument, command, option
 from .options import complete_file
 from .output import tell, write, write_json
 
@@ -46,16 +46,20 @@ CODES: Mapping[Status, int] = {Status.SHORTENED: 0, Status.FITS: 3, Status.CANNO
     "polycontext compact --serve",
     'pi install "$(polycontext compact --host-path pi)"',
 )
-@click.argument("file", default=STANDARD_INPUT, shell_complete=complete_file)
-@click.option("--serve", is_flag=True, help="Answer one request a line until the input ends.")
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of requests and answers.")
-@click.option(
-    "--host-path",
-    "host",
-    type=click.Choice([*HOSTS]),
-    help="Print the path of the part that a host installs.",
-)
-def compact(*, file: str, serve: bool, schema: bool, host: str | None) -> int:
+def compact(
+    *,
+    file: Annotated[str, argument(default=STANDARD_INPUT, shell_complete=complete_file)],
+    serve: Annotated[bool, option("Answer one request a line until the input ends.")],
+    schema: Annotated[bool, option("Print the JSON Schema of requests and answers.")],
+    host: Annotated[
+        str | None,
+        option(
+            "Print the path of the part that a host installs.",
+            "--host-path",
+            type=click.Choice([*HOSTS]),
+        ),
+    ],
+) -> int:
     """Shorten the conversation of a host, and print what stays as JSON.
 
     FILE is a request, or - for standard input; docs/hosts.md describes requests and answers. Exits

@@ -1,9 +1,11 @@
 """`polycontext completion`: shell completion of commands, options and session names."""
 
+from typing import Annotated
+
 import click
 from click.shell_completion import get_completion_class
 
-from .command import command
+from .command import argument, command
 from .output import write
 
 VARIABLE = "_POLYCONTEXT_COMPLETE"
@@ -15,10 +17,9 @@ VARIABLE = "_POLYCONTEXT_COMPLETE"
     'eval "$(polycontext completion zsh)"     # in ~/.zshrc',
     "polycontext completion fish > ~/.config/fish/completions/polycontext.fish",
 )
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(
     *,
-    shell: str,
+    shell: Annotated[str, argument(type=click.Choice(["bash", "zsh", "fish"]))],
 ) -> None:
     """Print the script that completes commands, options and session names in a shell."""
     complete = get_completion_class(shell)

@@ -4,32 +4,28 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
+from typing import Annotated
 
 import click
 
 from polycontext.bulk import (
     Engine,
     Figures,
-    Pool,
     Progress,
     RayEngine,
     Report,
     RowCompressor,
     compress_file,
 )
-from polycontext.window.providers import AUTO
 
-from .command import command
+from .command import COUNT, argument, command, option
 from .options import (
     Json,
-    KeepRecent,
-    MaxRow,
-    MessageFormat,
-    Repair,
     WindowOptions,
     complete_file,
 )
 from .output import FAULT, CommandError, no_bar, percent, progress, tell, write, write_json
+from .rows import RowOptions, pool_of
 
 
 @command(
@@ -37,50 +33,46 @@ from .output import FAULT, CommandError, no_bar, percent, progress, tell, write,
     "polycontext compress runs.parquet short.parquet --max-tokens 4000 --keep loss_mask",
     "polycontext compress runs.jsonl.gz short.jsonl.zst --model gpt-5 --messages conversation",
 )
-@click.argument("source", metavar="IN", shell_complete=complete_file)
-@click.argument("output", metavar="OUT", shell_complete=complete_file)
-@click.option(
-    "--messages",
-    default="messages",
-    metavar="COLUMN",
-    help="The column of messages: a list, or its JSON text.",
-)
-@click.option(
-    "--keep",
-    metavar="COLUMNS",
-    help="Columns, separated by commas, with one number for each message; summaries get 0.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The number of processes; by default one for each core.",
-)
-@click.option(
-    "--engine",
-    type=click.Choice(["pool", "ray"]),
-    default="pool",
-    help="Processes of this machine, or a Ray cluster (needs polycontext[ray]).",
-)
-@click.option(
-    "--address",
-    metavar="ADDRESS",
-    help="The address of the Ray cluster; by default one is started on this machine.",
-)
 def compress(
     *,
-    source: str,
-    output: str,
+    source: Annotated[str, argument(metavar="IN", shell_complete=complete_file)],
+    output: Annotated[str, argument(metavar="OUT", shell_complete=complete_file)],
     window: WindowOptions,
-    messages: str,
-    keep: str | None,
-    form: MessageFormat,
-    keep_recent: KeepRecent,
-    repair: Repair,
-    max_row: MaxRow,
-    workers: int | None,
-    engine: str,
-    address: str | None,
+    messages: Annotated[
+        str,
+        option(
+            "The column of messages: a list, or its JSON text.",
+            default="messages",
+            metavar="COLUMN",
+        ),
+    ],
+    keep: Annotated[
+        str | None,
+        option(
+            "Columns, separated by commas, with one number for each message; summaries get 0.",
+            metavar="COLUMNS",
+        ),
+    ],
+    rows: RowOptions,
+    workers: Annotated[
+        int | None,
+        option("The number of processes; by default one for each core.", type=COUNT, metavar="N"),
+    ],
+    engine: Annotated[
+        str,
+        option(
+            "Processes of this machine, or a Ray cluster (needs polycontext[ray]).",
+            type=click.Choice(["pool", "ray"]),
+            default="pool",
+        ),
+    ],
+    address: Annotated[
+        str | None,
+        option(
+            "The address of the Ray cluster; by default one is started on this machine.",
+            metavar="ADDRESS",
+        ),
+    ],
     as_json: Json,
 ) -> int:
     """Shorten every conversation of a data set to a number of tokens, on all cores.
@@ -92,15 +84,8 @@ def compress(
     """
     if window.max_tokens is None and window.model is None:
         raise CommandError("the budget has no size. Pass --max-tokens or --model.")
-    compressor = RowCompressor(
-        max_tokens=window.max_tokens,
-        model=window.model,
-        messages=messages,
-        keep=_names(keep),
-        provider=form or AUTO,
-        keep_recent=keep_recent,
-        repair=repair,
-        most_row_bytes=max_row * 2**20,
+    compressor = rows.compressor(
+        window.max_tokens, model=window.model, messages=messages, keep=_names(keep)
     )
     started = monotonic()
     report = _run(Path(source), Path(output), compressor, _engine(engine, workers, address))
@@ -139,7 +124,7 @@ def _engine(name: str, workers: int | None, address: str | None) -> Engine:
         return RayEngine(address)
     if address is not None:
         raise CommandError("--address is that of a Ray cluster. Pass --engine ray, too.")
-    return Pool(workers) if workers else Pool()
+    return pool_of(workers)
 
 
 def _run(source: Path, output: Path, compressor: RowCompressor, engine: Engine) -> Report:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from shutil import which
 from subprocess import run
+from typing import Annotated
 
 import click
 
@@ -14,7 +15,7 @@ from polycontext.polynomial.machine import (
     mermaid,
 )
 
-from .command import command
+from .command import argument, command, option
 from .options import Output, imported
 from .output import FAULT, CommandError, redirected, save, write
 
@@ -28,14 +29,19 @@ PICTURES = (".png", ".svg", ".pdf")
     "polycontext diagram my_agent.machines:ReviewedMachine",
     "polycontext diagram -o machine.svg",
 )
-@click.argument("machine", metavar="[MODULE:CLASS]", required=False)
-@click.option(
-    "--notation",
-    type=click.Choice(["outline", "mermaid", "dot"]),
-    help="Plain lines, Mermaid, or DOT for Graphviz; by default that of the file's ending.",
-    show_default="outline",
-)
-def diagram(*, machine: str | None, notation: str | None, output: Output) -> int:
+def diagram(
+    *,
+    machine: Annotated[str | None, argument(metavar="[MODULE:CLASS]", required=False)],
+    notation: Annotated[
+        str | None,
+        option(
+            "Plain lines, Mermaid, or DOT for Graphviz; by default that of the file's ending.",
+            type=click.Choice(["outline", "mermaid", "dot"]),
+            show_default="outline",
+        ),
+    ],
+    output: Output,
+) -> int:
     """Draw the states and transitions of a state machine.
 
     By default the library's own. MODULE:CLASS is a subclass of ContextMachine; modules in the

@@ -2,9 +2,7 @@
 
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
-
-import click
+from typing import Annotated, Any
 
 from polycontext.agents import AgentMachine
 from polycontext.base import InvalidDataError, require_extra
@@ -13,7 +11,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SessionStore
 from polycontext.transcripts import read_conversations
 
-from .command import command
+from .command import argument, command
 from .options import (
     MessageFormat,
     Output,
@@ -30,11 +28,10 @@ from .session.settings import find_session, session_of
     "polycontext inspect trip > report.html",
     "polycontext inspect run.jsonl --max-tokens 8000 -o report.html",
 )
-@click.argument("conversation", metavar="SESSION|FILE", shell_complete=complete_session)
 def inspect(
     *,
     where: StoreOptions,
-    conversation: str,
+    conversation: Annotated[str, argument(metavar="SESSION|FILE", shell_complete=complete_session)],
     window: WindowOptions,
     form: MessageFormat,
     output: Output,

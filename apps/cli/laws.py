@@ -5,12 +5,11 @@ import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
-from polycontext.base import Law, require_extra
+from polycontext.base import Law, require_extra, similar
 
 # Check for the extra before any module that needs it is imported.
 require_extra("hypothesis", extra="laws", purpose="polycontext laws")
@@ -26,7 +25,7 @@ from polycontext.testing import (
     run_law,
 )
 
-from .command import command
+from .command import COUNT, command, option
 from .options import Json
 from .output import (
     FAULT,
@@ -50,37 +49,31 @@ _COLUMNS = ("room", "law", "examples", "verdict")
     "polycontext laws --room pressure --examples 1000 --json",
     "polycontext laws --subject my_agent.summaries:ShortSummariser",
 )
-@click.option(
-    "--room",
-    "rooms",
-    multiple=True,
-    type=click.Choice(ROOMS),
-    help="Run only the laws of this package. May be repeated.",
-)
-@click.option(
-    "--law", "names", multiple=True, metavar="NAME", help="Run only this law. May be repeated."
-)
-@click.option(
-    "--examples",
-    type=click.IntRange(min=1),
-    default=100,
-    metavar="N",
-    help="The number of inputs for each law.",
-)
-@click.option(
-    "--subject",
-    "subject_name",
-    metavar="MODULE:OBJECT",
-    help="An object of yours, such as a summariser: run every law that applies to it.",
-)
-@click.option("--seed", type=int, metavar="NUMBER", help="Use other inputs.")
 def laws(
     *,
-    rooms: Sequence[str],
-    names: Sequence[str],
-    examples: int,
-    subject_name: str | None,
-    seed: int | None,
+    rooms: Annotated[
+        Sequence[str],
+        option(
+            "Run only the laws of this package. May be repeated.",
+            "--room",
+            type=click.Choice(ROOMS),
+        ),
+    ],
+    names: Annotated[
+        Sequence[str], option("Run only this law. May be repeated.", "--law", metavar="NAME")
+    ],
+    examples: Annotated[
+        int, option("The number of inputs for each law.", type=COUNT, default=100, metavar="N")
+    ],
+    subject_name: Annotated[
+        str | None,
+        option(
+            "An object of yours, such as a summariser: run every law that applies to it.",
+            "--subject",
+            metavar="MODULE:OBJECT",
+        ),
+    ],
+    seed: Annotated[int | None, option("Use other inputs.", type=int, metavar="NUMBER")],
     as_json: Json,
 ) -> int:
     """Test the library's laws on generated inputs, or on an object of yours.
@@ -119,7 +112,7 @@ def _named(rooms: Sequence[str], names: Sequence[str]) -> Sequence[Law]:
         if name not in known:
             where = f" in {', '.join(rooms)}" if rooms else ""
             longer = sorted(law.name for law in laws if name in law.name)
-            near = " or ".join(longer[:3] or get_close_matches(name, known))
+            near = " or ".join(longer[:3] or similar(name, known))
             use = f"Did you mean {near}?" if near else "Use a name that docs/laws.md lists."
             raise CommandError(f"--law {name}: no such law{where}. {use}")
     return [law for law in laws if not names or not set(names).isdisjoint(_names(law))]

@@ -1,17 +1,17 @@
 """`polycontext lost`: what the compactions of a host took out of its view."""
 
 from itertools import islice
+from typing import Annotated
 
-import click
 from attrs import asdict
 
 from polycontext.hosts import VERSION, CompactRequest, answer
 from polycontext.transcripts import Conversation, Losses, LossKind, losses_of, read_conversations
 from polycontext.window import TiktokenCounter
 
-from .command import command
+from .command import COUNT, command, option
 from .compact import messages_of
-from .options import Json, complete_file
+from .options import File, Json
 from .output import FAULT, CommandError, reading, tell, write, write_json
 
 _MOST_SHOWN = 10
@@ -27,15 +27,20 @@ _START = "You continue the work of an earlier session. This is what stands from 
     "polycontext lost session.jsonl --give-back | xclip",
     "polycontext lost session.jsonl --hand-over 4000 > start.md",
 )
-@click.argument("file", shell_complete=complete_file)
-@click.option("--give-back", is_flag=True, help="Print what is gone as a message to paste.")
-@click.option(
-    "--hand-over",
-    type=click.IntRange(min=1),
-    metavar="TOKENS",
-    help="Print a start for a new session of at most so many tokens, made from all rows.",
-)
-def lost(*, file: str, give_back: bool, hand_over: int | None, as_json: Json) -> int:
+def lost(
+    *,
+    file: File,
+    give_back: Annotated[bool, option("Print what is gone as a message to paste.")],
+    hand_over: Annotated[
+        int | None,
+        option(
+            "Print a start for a new session of at most so many tokens, made from all rows.",
+            type=COUNT,
+            metavar="TOKENS",
+        ),
+    ],
+    as_json: Json,
+) -> int:
     """Show what earlier compactions of a host took out of its view.
 
     FILE is a session file, such as Claude Code's. Compares its older rows with what the host left:

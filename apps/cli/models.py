@@ -1,22 +1,21 @@
 """`polycontext models`: the models whose window and price are known."""
 
-from typing import Any
-
-import click
+from typing import Annotated, Any
 
 from polycontext.base import UnknownNameError
 from polycontext.cost import prices_of
 from polycontext.window import find_model
 from polycontext.window.model_profiles import known_models
 
-from .command import command
+from .command import argument, command
 from .options import Json
 from .output import write, write_columns, write_json
 
 
 @command("polycontext models", "polycontext models gpt-5", "polycontext models claude --json")
-@click.argument("name", metavar="[NAME]", required=False)
-def models(*, name: str | None, as_json: Json) -> None:
+def models(
+    *, name: Annotated[str | None, argument(metavar="[NAME]", required=False)], as_json: Json
+) -> None:
     """List the models that are known by name, with window, longest reply and price.
 
     With NAME, the model of that name, or all whose names contain it.

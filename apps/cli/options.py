@@ -19,6 +19,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, store_at
 from polycontext.window.providers import Provider
 
+from .command import COUNT, NUMBER, argument, option
 from .errors import message_of
 from .output import FAULT, CommandError, tell
 from .session.settings import Settings, find_session, session_of
@@ -65,7 +66,8 @@ def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> lis
     return [CompletionItem(incomplete, type="file")]
 
 
-Json = Annotated[bool, click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")]
+File = Annotated[str, argument(shell_complete=complete_file)]
+Json = Annotated[bool, option("Print JSON.", "--json")]
 
 
 @define(kw_only=True)
@@ -74,25 +76,23 @@ class StoreOptions:
 
     store: Annotated[
         str,
-        click.Option(
-            ["--store"],
+        option(
+            f"Where sessions are kept: {_STORES}.",
             envvar=STORE,
             show_envvar=True,
             default=default_store,
             show_default="sessions.db in your folder of data",
             metavar="URL",
             shell_complete=complete_file,
-            help=f"Where sessions are kept: {_STORES}.",
         ),
     ]
     timeout: Annotated[
         float,
-        click.Option(
-            ["--timeout"],
+        option(
+            "How long to wait for a store that another process uses.",
             type=click.FloatRange(min=0),
             default=5.0,
             metavar="SECONDS",
-            help="How long to wait for a store that another process uses.",
         ),
     ]
 
@@ -120,19 +120,15 @@ class WindowOptions:
 
     max_tokens: Annotated[
         int | None,
-        click.Option(
-            ["--max-tokens"],
-            type=click.IntRange(min=1),
-            metavar="TOKENS",
-            help="The size of the window, in tokens.",
-        ),
+        option("The size of the window, in tokens.", type=COUNT, metavar="TOKENS"),
     ]
     model: Annotated[
         str | None,
-        click.Option(
-            ["-m", "--model"],
+        option(
+            "The model, such as gpt-5: sets the window and how tokens are counted.",
+            "-m",
+            "--model",
             metavar="NAME",
-            help="The model, such as gpt-5: sets the window and how tokens are counted.",
         ),
     ]
 
@@ -151,12 +147,8 @@ class SessionOptions(StoreOptions):
 
     session: Annotated[
         str,
-        click.Argument(
-            ["session"],
-            metavar="[SESSION]",
-            envvar=SESSION,
-            required=False,
-            shell_complete=complete_session,
+        argument(
+            metavar="[SESSION]", envvar=SESSION, required=False, shell_complete=complete_session
         ),
     ]
 
@@ -182,9 +174,7 @@ class SessionOptions(StoreOptions):
 class NamedSession(SessionOptions):
     """The options that choose a session by name, for commands with further arguments."""
 
-    session: Annotated[
-        str, click.Argument(["session"], metavar="SESSION", shell_complete=complete_session)
-    ]
+    session: Annotated[str, argument(metavar="SESSION", shell_complete=complete_session)]
 
     def check(self) -> None:
         """Refuse a session that is not in the store, before any input is read."""
@@ -198,20 +188,11 @@ class WriteOptions(WindowOptions):
 
     expected_revision: Annotated[
         int | None,
-        click.Option(
-            ["--expected-revision"],
-            type=click.IntRange(min=0),
-            metavar="N",
-            help="Refuse if the session is at another revision.",
-        ),
+        option("Refuse if the session is at another revision.", type=NUMBER, metavar="N"),
     ]
     idempotency_key: Annotated[
         str | None,
-        click.Option(
-            ["--idempotency-key"],
-            metavar="TEXT",
-            help="A key for this write; repeating it has no further effect.",
-        ),
+        option("A key for this write; repeating it has no further effect.", metavar="TEXT"),
     ]
 
     as_json: Json
@@ -227,112 +208,77 @@ class WriteOptions(WindowOptions):
 
 Moment = Annotated[
     str | None,
-    click.Option(
-        ["--at", "moment"],
+    option(
+        "The state at a revision, at a time with a time zone, or after a message (its id).",
+        "--at",
         metavar="MOMENT",
-        help="The state at a revision, at a time with a time zone, or after a message (its id).",
     ),
 ]
 MessageFormat = Annotated[
     Provider | None,
-    click.Option(
-        ["--format", "form"],
+    option(
+        "The message format; detected by default.",
+        "--format",
         type=click.Choice(FORMATS),
         callback=lambda _, __, name: name and Provider(name),
-        help="The message format; detected by default.",
     ),
 ]
 Roots = Annotated[
     Sequence[Path],
-    click.Option(
-        ["--root", "roots"],
+    option(
+        "A folder of files and symbols. May be repeated.",
+        "--root",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        multiple=True,
         metavar="DIR",
-        help="A folder of files and symbols. May be repeated.",
     ),
 ]
 Output = Annotated[
     Path | None,
-    click.Option(
-        ["-o", "--output"],
+    option(
+        "Write to a file instead of standard output, which is -.",
+        "-o",
+        "--output",
         type=click.Path(dir_okay=False, writable=True, path_type=Path),
         callback=lambda _, __, path: None if path == Path("-") else path,
         metavar="FILE",
-        help="Write to a file instead of standard output, which is -.",
     ),
 ]
 KeepRecent = Annotated[
     int,
-    click.Option(
-        ["--keep-recent"],
-        type=click.IntRange(min=0),
-        default=6,
-        metavar="N",
-        help="The number of recent messages to shorten last.",
-    ),
+    option("The number of recent messages to shorten last.", type=NUMBER, default=6, metavar="N"),
 ]
 Repair = Annotated[
     bool,
-    click.Option(
-        ["--repair"],
-        is_flag=True,
-        help="Mend the order of calls and results, and add missing results, instead of refusing.",
-    ),
+    option("Mend the order of calls and results, and add missing results, instead of refusing."),
 ]
-MaxRow = Annotated[
-    int,
-    click.Option(
-        ["--max-row"],
-        type=click.IntRange(min=1),
-        default=3,
-        metavar="MB",
-        help="The longest row of JSON to read, in MB; longer ones are rejected.",
-    ),
-]
-"""In MB of 2**20 bytes."""
 ChatStore = Annotated[
     str | None,
-    click.Option(
-        ["--store"],
+    option(
+        f"Where chats are kept: {_STORES}; in memory by default.",
         envvar=STORE,
         show_envvar=True,
         metavar="URL",
-        help=f"Where chats are kept: {_STORES}; in memory by default.",
     ),
 ]
 BaseUrl = Annotated[
     str | None,
-    click.Option(
-        ["--base-url"],
-        metavar="URL",
-        help="The address of the model's API; by default its vendor's.",
-    ),
+    option("The address of the model's API; by default its vendor's.", metavar="URL"),
 ]
 AgentName = Annotated[
     str | None,
-    click.Option(
-        ["--agent"],
-        metavar="MODULE:NAME",
-        help="An agent of yours instead of a model: a function that takes a session and returns an "
+    option(
+        "An agent of yours instead of a model: a function that takes a session and returns an "
         "Agent (docs/agents.md).",
+        metavar="MODULE:NAME",
     ),
 ]
 Query = Annotated[
     str | None,
-    click.Option(
-        ["--query"],
-        metavar="TEXT",
-        help="The topic of the next answer; summaries keep more about it.",
-    ),
+    option("The topic of the next answer; summaries keep more about it.", metavar="TEXT"),
 ]
 Yes = Annotated[
     bool,
-    click.Option(
-        ["--yes"],
-        is_flag=True,
-        help="Do not ask for confirmation.",
-    ),
+    option("Do not ask for confirmation."),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import click
 
@@ -21,27 +22,22 @@ from polycontext.pills import (
     resolve_document,
 )
 
-from .command import command
+from .command import COUNT, argument, command, option
 from .options import Json, Roots
 from .output import FAULT, tell, write_columns, write_json
 
 
 @command("polycontext pills @src/ag", "polycontext pills Agent --type symbol --json")
-@click.argument("prefix")
-@click.option("--type", "kind", type=click.Choice(["file", "symbol"]), help="List only this type.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=20,
-    metavar="N",
-    help="The maximum number of results.",
-)
 def pills(
     *,
-    prefix: str,
+    prefix: Annotated[str, argument()],
     roots: Roots,
-    kind: str | None,
-    limit: int,
+    kind: Annotated[
+        str | None, option("List only this type.", "--type", type=click.Choice(["file", "symbol"]))
+    ],
+    limit: Annotated[
+        int, option("The maximum number of results.", type=COUNT, default=20, metavar="N")
+    ],
     as_json: Json,
 ) -> int:
     """List files and Python symbols that begin with PREFIX, to attach as [@src/agent.py].

@@ -5,8 +5,6 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-import click
-
 from polycontext import polynomial
 from polycontext.polynomial import ContextOverflowError, Projection
 from polycontext.transcripts import Conversation, read_conversations
@@ -17,6 +15,7 @@ from polycontext.window.providers.anthropic import hoist
 from .command import command
 from .errors import message_of
 from .options import (
+    File,
     Json,
     KeepRecent,
     MessageFormat,
@@ -24,7 +23,6 @@ from .options import (
     Query,
     Repair,
     WindowOptions,
-    complete_file,
 )
 from .output import FAULT, CommandError, reading, redirected, tell, write_json
 
@@ -34,10 +32,9 @@ from .output import FAULT, CommandError, reading, redirected, tell, write_json
     "polycontext project chat.json --model gpt-5 --query 'the invoice of March'",
     "polycontext project - --max-tokens 2000 --json < request.json | jq .report",
 )
-@click.argument("file", shell_complete=complete_file)
 def project(
     *,
-    file: str,
+    file: File,
     window: WindowOptions,
     form: MessageFormat,
     keep_recent: KeepRecent,

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import click
-
 from polycontext.polynomial.journal import CompressionReceipt, Verdict
 
-from .command import Group, command
+from .command import Group, command, option
 from .options import Json, SessionOptions
 from .output import FAULT, one_line, percent, tell, write, write_columns, write_json
 
@@ -59,9 +57,7 @@ def _row(receipt: CompressionReceipt) -> Sequence[str]:
     )
 
 
-_All = Annotated[
-    bool, click.Option(["--all", "show_all"], is_flag=True, help="Also list those without a fault.")
-]
+_All = Annotated[bool, option("Also list those without a fault.", "--all")]
 
 
 @command("polycontext receipts check trip", "polycontext receipts check trip --json")

@@ -2,14 +2,13 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-
-import click
+from typing import Annotated
 
 from polycontext.polynomial import ContextOverflowError
 from polycontext.pressure.threshold import session_threshold
 from polycontext.transcripts import Conversation, read_conversations
 
-from .command import command
+from .command import COUNT, argument, command, option
 from .errors import message_of
 from .options import (
     Json,
@@ -61,36 +60,38 @@ def marks(threshold: float | None, low: float | None) -> tuple[float, float]:
     "polycontext replay runs.jsonl --json | jq .summary",
     "polycontext replay runs.jsonl --only 3",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_file)
-@click.option(
-    "--threshold",
-    type=float,
-    metavar="SHARE",
-    help="The share of the free room at which messages are summarised; by default a session's own.",
-)
-@click.option(
-    "--low",
-    type=float,
-    metavar="SHARE",
-    help="How full the free room may be after that; by default a session's own.",
-)
-@click.option("--strict", is_flag=True, help="Stop at the first refused message, with exit code 1.")
-@click.option(
-    "--only", type=click.IntRange(min=1), metavar="N", help="Replay only the N-th conversation."
-)
-@click.option("--all", "show_all", is_flag=True, help="Show every step of every conversation.")
 def replay(
     *,
-    files: Sequence[str],
+    files: Annotated[
+        Sequence[str],
+        argument(nargs=-1, required=True, metavar="FILE...", shell_complete=complete_file),
+    ],
     window: WindowOptions,
-    threshold: float | None,
-    low: float | None,
+    threshold: Annotated[
+        float | None,
+        option(
+            "The share of the free room at which messages are summarised; by default a "
+            "session's own.",
+            type=float,
+            metavar="SHARE",
+        ),
+    ],
+    low: Annotated[
+        float | None,
+        option(
+            "How full the free room may be after that; by default a session's own.",
+            type=float,
+            metavar="SHARE",
+        ),
+    ],
     keep_recent: KeepRecent,
     form: MessageFormat,
     repair: Repair,
-    strict: bool,
-    only: int | None,
-    show_all: bool,
+    strict: Annotated[bool, option("Stop at the first refused message, with exit code 1.")],
+    only: Annotated[
+        int | None, option("Replay only the N-th conversation.", type=COUNT, metavar="N")
+    ],
+    show_all: Annotated[bool, option("Show every step of every conversation.", "--all")],
     as_json: Json,
 ) -> int:
     """Replay recorded conversations and show what is summarised or dropped as the window fills up.

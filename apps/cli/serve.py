@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, TextIO
 
 import click
 
@@ -33,7 +33,7 @@ from polycontext.server import (
     is_loopback,
 )
 
-from .command import command
+from .command import COUNT, command, option
 from .options import (
     AgentName,
     BaseUrl,
@@ -59,135 +59,112 @@ INSPECT = " inspect"
     "polycontext serve --agent app:make_agent",
     "polycontext serve --compress-only --originals originals.db",
 )
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    help="The address to listen on; any but loopback requires a token.",
-)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8400,
-    help="The port; 0 picks a free one.",
-)
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(min=1),
-    default=8000,
-    metavar="TOKENS",
-    help="The size of the window.",
-)
-@click.option(
-    "--system", metavar="TEXT", help="A system prompt for every chat, hidden from browsers."
-)
-@click.option(
-    "--token",
-    "tokens",
-    multiple=True,
-    envvar=TOKENS,
-    show_envvar=True,
-    help="An access token of at least 16 characters; each is a separate user. May be repeated. "
-    'With " inspect" behind it, its user may see what the model sees. '
-    "Other users of the machine can read it in the list of processes.",
-)
-@click.option(
-    "--token-file",
-    type=click.File(encoding="utf-8"),
-    help="A file of access tokens, one a line; `-` reads them from standard input.",
-)
-@click.option(
-    "--origin",
-    "origins",
-    multiple=True,
-    help="Another web origin that may call the API (CORS). May be repeated.",
-)
-@click.option(
-    "--a-minute",
-    type=click.IntRange(min=1),
-    default=600,
-    metavar="N",
-    help="The number of requests a user may make per minute.",
-)
-@click.option(
-    "--proxy",
-    "proxies",
-    multiple=True,
-    metavar="ADDRESS",
-    help="A trusted reverse proxy. May be repeated.",
-)
-@click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    metavar="NAME",
-    help="The model that answers, such as gpt-5. May be repeated: the page lets users choose.",
-)
-@click.option(
-    "--answer-timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=120.0,
-    metavar="SECONDS",
-    help="How long an answer may be silent before it ends.",
-)
-@click.option(
-    "--editor",
-    metavar="COMMAND",
-    help="The command that opens an attached file on this machine, such as code; needs loopback.",
-)
-@click.option(
-    "--compress-only",
-    is_flag=True,
-    help="Serve no chats, only /v1/compress and /v1/retrieve for LLM gateways.",
-)
-@click.option(
-    "--originals",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="A SQLite file for the originals of what /v1/compress shortens; in memory by default.",
-)
-@click.option(
-    "--originals-mb",
-    type=click.IntRange(min=1),
-    default=256,
-    metavar="MB",
-    help="The most that is kept of originals.",
-)
-@click.option(
-    "--originals-days",
-    type=click.IntRange(min=1),
-    default=30,
-    metavar="DAYS",
-    help="How long an original is kept after it was last sent or read.",
-)
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Answer 503 if compressing fails, instead of returning the rows unchanged.",
-)
 def serve(
     *,
     where: StoreOptions,
-    host: str,
-    port: int,
-    models: Sequence[str],
+    host: Annotated[
+        str,
+        option("The address to listen on; any but loopback requires a token.", default="127.0.0.1"),
+    ],
+    port: Annotated[
+        int, option("The port; 0 picks a free one.", type=click.IntRange(0, 65535), default=8400)
+    ],
+    models: Annotated[
+        Sequence[str],
+        option(
+            "The model that answers, such as gpt-5. May be repeated: the page lets users choose.",
+            "-m",
+            "--model",
+            metavar="NAME",
+        ),
+    ],
     base_url: BaseUrl,
     agent: AgentName,
-    max_tokens: int,
-    system: str | None,
-    tokens: Sequence[str],
-    token_file: TextIO | None,
-    origins: Sequence[str],
-    a_minute: int,
-    proxies: Sequence[str],
-    answer_timeout: float,
-    editor: str | None,
+    max_tokens: Annotated[
+        int, option("The size of the window.", type=COUNT, default=8000, metavar="TOKENS")
+    ],
+    system: Annotated[
+        str | None, option("A system prompt for every chat, hidden from browsers.", metavar="TEXT")
+    ],
+    tokens: Annotated[
+        Sequence[str],
+        option(
+            "An access token of at least 16 characters; each is a separate user. May be repeated. "
+            'With " inspect" behind it, its user may see what the model sees. '
+            "Other users of the machine can read it in the list of processes.",
+            "--token",
+            envvar=TOKENS,
+            show_envvar=True,
+        ),
+    ],
+    token_file: Annotated[
+        TextIO | None,
+        option(
+            "A file of access tokens, one a line; `-` reads them from standard input.",
+            type=click.File(encoding="utf-8"),
+        ),
+    ],
+    origins: Annotated[
+        Sequence[str],
+        option("Another web origin that may call the API (CORS). May be repeated.", "--origin"),
+    ],
+    a_minute: Annotated[
+        int,
+        option(
+            "The number of requests a user may make per minute.",
+            type=COUNT,
+            default=600,
+            metavar="N",
+        ),
+    ],
+    proxies: Annotated[
+        Sequence[str],
+        option("A trusted reverse proxy. May be repeated.", "--proxy", metavar="ADDRESS"),
+    ],
+    answer_timeout: Annotated[
+        float,
+        option(
+            "How long an answer may be silent before it ends.",
+            type=click.FloatRange(min=0, min_open=True),
+            default=120.0,
+            metavar="SECONDS",
+        ),
+    ],
+    editor: Annotated[
+        str | None,
+        option(
+            "The command that opens an attached file on this machine, such as code; needs "
+            "loopback.",
+            metavar="COMMAND",
+        ),
+    ],
     roots: Roots,
-    compress_only: bool,
-    originals: Path | None,
-    originals_mb: int,
-    originals_days: int,
-    strict: bool,
+    compress_only: Annotated[
+        bool, option("Serve no chats, only /v1/compress and /v1/retrieve for LLM gateways.")
+    ],
+    originals: Annotated[
+        Path | None,
+        option(
+            "A SQLite file for the originals of what /v1/compress shortens; in memory by default.",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+        ),
+    ],
+    originals_mb: Annotated[
+        int, option("The most that is kept of originals.", type=COUNT, default=256, metavar="MB")
+    ],
+    originals_days: Annotated[
+        int,
+        option(
+            "How long an original is kept after it was last sent or read.",
+            type=COUNT,
+            default=30,
+            metavar="DAYS",
+        ),
+    ],
+    strict: Annotated[
+        bool, option("Answer 503 if compressing fails, instead of returning the rows unchanged.")
+    ],
 ) -> None:
     """Serve chats over HTTP, with a web page and an API under /api, and compress rows for gateways.
 

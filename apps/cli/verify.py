@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from polycontext.polynomial.policies import Found, Policy, find_violation
 
-from .command import command
+from .command import argument, command, option
 from .diagram import load_machine
 from .options import Json
 from .output import FAULT, CommandError, write, write_json
@@ -19,32 +19,31 @@ from .output import FAULT, CommandError, write, write_json
     "polycontext verify my_agent.machines:Approval --never pay --before approve --each "
     '--with \'approve={"by": "ana"}\'',
 )
-@click.argument("machine", metavar="MODULE:CLASS")
-@click.option("--never", required=True, metavar="NAME", help="The event or tool to forbid.")
-@click.option("--before", required=True, metavar="NAME", help="The event or tool that permits it.")
-@click.option("--each", is_flag=True, help="Each one needs a permission of its own.")
-@click.option(
-    "--depth",
-    type=click.IntRange(1, 12),
-    default=6,
-    metavar="N",
-    help="The number of events in the longest order.",
-)
-@click.option(
-    "--with",
-    "arguments",
-    multiple=True,
-    metavar="EVENT=JSON",
-    help="Arguments of an event: a JSON object, or a list by position. May be repeated.",
-)
 def verify(
     *,
-    machine: str,
-    never: str,
-    before: str,
-    each: bool,
-    depth: int,
-    arguments: Sequence[str],
+    machine: Annotated[str, argument(metavar="MODULE:CLASS")],
+    never: Annotated[str, option("The event or tool to forbid.", required=True, metavar="NAME")],
+    before: Annotated[
+        str, option("The event or tool that permits it.", required=True, metavar="NAME")
+    ],
+    each: Annotated[bool, option("Each one needs a permission of its own.")],
+    depth: Annotated[
+        int,
+        option(
+            "The number of events in the longest order.",
+            type=click.IntRange(1, 12),
+            default=6,
+            metavar="N",
+        ),
+    ],
+    arguments: Annotated[
+        Sequence[str],
+        option(
+            "Arguments of an event: a JSON object, or a list by position. May be repeated.",
+            "--with",
+            metavar="EVENT=JSON",
+        ),
+    ],
     as_json: Json,
 ) -> int:
     """Check that one thing never happens before another, in any order of events.

@@ -190,15 +190,15 @@ def _neutral(row: Mapping[str, Any]) -> dict[str, Any]:
         result = {"id": row["tool_call_id"], "text": _cut(row)}
         return {"role": "user", "text": "", "results": [result]}
     calls = [
-        {"id": call["id"], "name": call["function"]["name"], "input": _input(call)}
+        {
+            "id": call["id"],
+            "name": call["function"]["name"],
+            "input": json.loads(call["function"]["arguments"]),
+        }
         for call in row.get("tool_calls") or ()
     ]
     told = {"role": row["role"], "text": row.get("content") or ""}
     return told | ({"calls": calls} if calls else {})
-
-
-def _input(call: Mapping[str, Any]) -> Any:
-    return json.loads(call["function"]["arguments"])
 
 
 def _as_text(messages: Sequence[Mapping[str, Any]]) -> str:

@@ -359,10 +359,8 @@ class ModelSummariser(ABC):
             raise self._error("an empty text")
         return text
 
-    def _error(
-        self, came: str, legal: str = "a model that answers with a complete text"
-    ) -> NoSummaryError:
-        return NoSummaryError(self.model, came, legal)
+    def _error(self, *about: str) -> NoSummaryError:
+        return NoSummaryError(self.model, *about)
 
     def _render(self, asked: Asked) -> Rendered:
         return get_format(self.provider).render(asked.turns)

@@ -1,4 +1,4 @@
-from .codec import document_from_json, document_to_json, pill_from_json, pill_schema, pill_to_json
+from .codec import document_from_json, document_to_json
 from .completion import Completer
 from .document import PillDocument
 from .errors import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError, Reason
@@ -12,18 +12,14 @@ from .message import (
     send_message,
 )
 from .pill import (
-    DEFAULT_KEYMAP,
     Keymap,
     Pill,
-    PillAction,
     PillType,
-    TextProperties,
     check_name,
     check_path,
 )
 from .resolution import (
     BufferResolver,
-    FunctionResolver,
     PillProblem,
     ResolvedMessage,
     Resolvers,
@@ -34,18 +30,15 @@ from .resolver import Candidate, Resolved, Resolver, Source
 from .symbol_resolver import SymbolResolver
 
 __all__ = [
-    "DEFAULT_KEYMAP",
     "BufferResolver",
     "Candidate",
     "CannotAttachError",
     "Completer",
     "DuplicatePillError",
     "FileResolver",
-    "FunctionResolver",
     "InvalidPillNameError",
     "Keymap",
     "Pill",
-    "PillAction",
     "PillDocument",
     "PillError",
     "PillProblem",
@@ -59,7 +52,6 @@ __all__ = [
     "Source",
     "SourcedItem",
     "SymbolResolver",
-    "TextProperties",
     "asend_message",
     "asend_resolved",
     "check_name",
@@ -68,9 +60,6 @@ __all__ = [
     "document_from_json",
     "document_to_json",
     "items_of",
-    "pill_from_json",
-    "pill_schema",
-    "pill_to_json",
     "resolve_document",
     "send_message",
     "update_moved",

@@ -4,16 +4,13 @@ from .connection import STOPS_IN, configuration
 from .gateway import Gateway
 from .originals import Originals
 from .page_files import report_page
-from .rows import CompressedRequest, RequestCompressor
 
 __all__ = [
     "LOOPBACK",
     "STOPS_IN",
     "Access",
-    "CompressedRequest",
     "Gateway",
     "Originals",
-    "RequestCompressor",
     "configuration",
     "create_app",
     "create_gateway",

@@ -37,7 +37,7 @@ def projectors() -> st.SearchStrategy[ContextProjector]:
 
 POLICIES = st.builds(
     ContextPolicy,
-    st.builds(ContextProjector, st.sampled_from([Head(), ExtractiveSummariser()]), reaches()),
+    projectors(),
     st.sampled_from(
         [
             AdaptiveThreshold(),

@@ -6,7 +6,6 @@ It is imported by name, created if it is a class, and classified by its methods.
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from functools import reduce
 from importlib import import_module
 from operator import attrgetter
@@ -17,7 +16,7 @@ from attrs import field, frozen
 from hypothesis import strategies as st
 
 from polycontext.agents import AgentMachine, Form, Recollection
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, similar
 from polycontext.polynomial import ContextMachine, ContextSession
 from polycontext.pressure import ContextProjector, Summariser
 from polycontext.window import ContextWindow
@@ -109,7 +108,7 @@ def _found(name: str) -> Any:
 def _near(attribute: str, value: Any) -> str:
     """Return names similar to `attribute`, or else the names defined in `value`."""
     names = [each for each in dir(value) if not each.startswith("_")]
-    near = get_close_matches(attribute, names)
+    near = similar(attribute, names)
     own = [
         each
         for each in names

@@ -8,6 +8,7 @@ from .transcript import (
     Row,
     Transcript,
     as_text,
+    blocks_of,
     call_block,
     picture_block,
     text_block,
@@ -58,10 +59,10 @@ def _added(line: int, item: Mapping[str, Any], gathered: Gatherer) -> bool:
     elif kind.endswith("_call_output"):
         output = item.get("output")
         said = output.get("content") if isinstance(output, dict) else output
-        told = _blocks(said) if isinstance(said, list) else as_text(said)
+        told = blocks_of(said, _block) if isinstance(said, list) else as_text(said)
         gathered.answer(line, call, told)
     elif kind == "message" and item.get("role") in ("user", "assistant"):
-        blocks = _blocks(item.get("content"))
+        blocks = blocks_of(item.get("content"), _block)
         if not blocks or str(blocks[0].get("text") or "").lstrip().startswith(_OF_HOST):
             return False
         gathered.say(line, item["role"], blocks)
@@ -70,13 +71,6 @@ def _added(line: int, item: Mapping[str, Any], gathered: Gatherer) -> bool:
     return True
 
 
-def _blocks(content: Any) -> list[dict[str, Any]]:
-    if isinstance(content, str):
-        return [text_block(content)]
-    parts = [part for part in content or () if isinstance(part, dict)]
-    return [
-        picture_block(str(part["image_url"]))
-        if part.get("image_url")
-        else text_block(str(part.get("text") or ""))
-        for part in parts
-    ]
+def _block(part: Mapping[str, Any]) -> dict[str, Any]:
+    url = part.get("image_url")
+    return picture_block(str(url)) if url else text_block(str(part.get("text") or ""))

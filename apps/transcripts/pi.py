@@ -9,6 +9,7 @@ from .transcript import (
     Row,
     Transcript,
     as_text,
+    blocks_of,
     call_block,
     only,
     picture_block,
@@ -58,7 +59,7 @@ def _kept(
 def _add(line: int, message: Mapping[str, Any], gathered: Gatherer) -> None:
     role, content = message.get("role"), message.get("content")
     if role == "toolResult":
-        blocks = _blocks(content)
+        blocks = blocks_of(content, _block)
         told = as_text(blocks) if all("text" in block for block in blocks) else blocks
         call = str(message.get("toolCallId"))
         gathered.answer(line, call, told, failed=message.get("isError") is True)
@@ -66,19 +67,9 @@ def _add(line: int, message: Mapping[str, Any], gathered: Gatherer) -> None:
         text = f"$ {message.get('command')}\n{message.get('output') or ''}"
         gathered.say(line, "user", [text_block(text)])
     elif role in ("user", "assistant"):
-        gathered.say(line, str(role), _blocks(content))
+        gathered.say(line, str(role), blocks_of(content, _block))
     else:
         gathered.left_out[f"message of {role}"] += 1
-
-
-def _blocks(content: Any) -> list[dict[str, Any]]:
-    if isinstance(content, str):
-        return [text_block(content)]
-    return [
-        block
-        for part in content or ()
-        if isinstance(part, dict) and (block := _block(part)) is not None
-    ]
 
 
 def _block(part: Mapping[str, Any]) -> dict[str, Any] | None:

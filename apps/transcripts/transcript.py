@@ -3,7 +3,7 @@
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import orjson
@@ -242,6 +242,14 @@ def texts_in(value: object) -> Iterator[str]:
 def text_block(text: str) -> Block:
     """Return a block of text."""
     return {"type": "text", "text": text}
+
+
+def blocks_of(content: Any, block: Callable[[Mapping[str, Any]], Block | None]) -> list[Block]:
+    """Return the blocks of a text, or what `block` makes of each object in a list."""
+    if isinstance(content, str):
+        return [text_block(content)]
+    parts = (part for part in content or () if isinstance(part, dict))
+    return [told for part in parts if (told := block(part)) is not None]
 
 
 def call_block(call: str, name: str, arguments: Any) -> Block:

@@ -26,11 +26,10 @@ from .node import (
     ReasoningPart,
     Section,
 )
-from .standard_nodes import ACT, DO_NOT_READ, NODES, REPLY, THINK, UNDERSTAND
+from .standard_nodes import ACT, NODES, REPLY, THINK, UNDERSTAND
 
 __all__ = [
     "ACT",
-    "DO_NOT_READ",
     "NODES",
     "REPLY",
     "THINK",

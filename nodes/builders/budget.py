@@ -22,7 +22,8 @@ from polycontext.window import Role, TokenCounter, Turn
 
 from ..condensation import share_out
 from ..prompt_text import MARK, Entry, pin, quote
-from ..prompts import Template, package_prompts
+from ..prompts import Template
+from ..prompts.builder import package_prompts
 from .node import Section
 
 NOTHING = "(nothing yet)"

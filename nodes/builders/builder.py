@@ -17,16 +17,8 @@ from polycontext.window import Role, Turn
 
 from ..checks import texts
 from ..condensation import condense, share_out
-from ..entities import (
-    ENTITY_TABLE,
-    Detail,
-    EntityContext,
-    EntityMode,
-    Tier,
-    entity_parts,
-    get_entity_context,
-    visible_entities,
-)
+from ..entities import EntityContext, EntityMode, get_entity_context
+from ..entities.presentation import ENTITY_TABLE, Detail, Tier, entity_parts, visible_entities
 from ..history import (
     RECENT_ONLY,
     ConversationHistory,
@@ -40,7 +32,8 @@ from ..history import (
 )
 from ..memory import ConversationContext
 from ..prompt_text import Entry, Part, drop_empty, pin, quote
-from ..prompts import PromptBuilder, Template, package_prompts
+from ..prompts import PromptBuilder, Template
+from ..prompts.builder import package_prompts
 from ..reasoning import CurationSummary, ReasoningTrace, reasoning_parts, visible_reasoning
 from .budget import Fitted, NodeBudgetError, fit
 from .node import Material, Node, Now, Section

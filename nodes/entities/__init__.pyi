@@ -1,12 +1,7 @@
-from .names import EntityId, RefRefusedError, check_id, singular
+from .names import EntityId, RefRefusedError, check_id
 from .presentation import (
-    ENTITY_TABLE,
-    Detail,
     EntityMode,
-    Tier,
-    entity_parts,
     format_entity_context,
-    visible_entities,
 )
 from .records import (
     EntityContext,
@@ -19,8 +14,6 @@ from .records import (
 from .registry import Row, SessionIdRegistry, get_entity_context
 
 __all__ = [
-    "ENTITY_TABLE",
-    "Detail",
     "EntityContext",
     "EntityId",
     "EntityMode",
@@ -30,13 +23,9 @@ __all__ = [
     "RefRefusedError",
     "Row",
     "SessionIdRegistry",
-    "Tier",
     "Tombstone",
     "UnknownRefError",
     "check_id",
-    "entity_parts",
     "format_entity_context",
     "get_entity_context",
-    "singular",
-    "visible_entities",
 ]

@@ -1,4 +1,4 @@
-from .builder import PromptBuilder, package_prompts, transcript
+from .builder import PromptBuilder, transcript
 from .template import MissingValueError, Template, TemplateError
 
 __all__ = [
@@ -6,6 +6,5 @@ __all__ = [
     "PromptBuilder",
     "Template",
     "TemplateError",
-    "package_prompts",
     "transcript",
 ]

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.agent_context import (
-    DEFAULT_RIGHTS,
     AgentContext,
     ContextValidator,
     ContextViolationError,
@@ -16,6 +15,7 @@ from polycontext.agent_context import (
     extend_lists,
 )
 from polycontext.agent_context.records import ErrorReport
+from polycontext.agent_context.validator import DEFAULT_RIGHTS
 from polycontext.base import InvalidDataError, UnknownNameError
 from tests.agent_context.changes import START
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from polycontext.agent_context import (
-    SCHEMA_VERSION,
     AgentContext,
     MigrationError,
     MigrationRegistry,
@@ -15,6 +14,7 @@ from polycontext.agent_context import (
     serialize,
 )
 from polycontext.agent_context.migrations import MIGRATIONS
+from polycontext.agent_context.records import SCHEMA_VERSION
 from polycontext.base import InvalidDataError, InvalidOptionError
 from tests.house import ROOT
 

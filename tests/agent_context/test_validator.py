@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.agent_context import (
-    DEFAULT_RIGHTS,
     AgentContext,
     ContextValidator,
     ContextViolationError,
@@ -19,6 +18,7 @@ from polycontext.agent_context.kinds import Shape
 from polycontext.agent_context.record_base import with_changes
 from polycontext.agent_context.records import AgentRecord
 from polycontext.agent_context.schema import SCHEMA, all_keys
+from polycontext.agent_context.validator import DEFAULT_RIGHTS
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
 from tests.agent_context.strategies import CONTEXTS, of_kind
 

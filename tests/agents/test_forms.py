@@ -9,17 +9,8 @@ from typing import Any, Literal
 import pytest
 from attrs import field, frozen
 
-from polycontext.agents import (
-    Deed,
-    Form,
-    Plan,
-    Ref,
-    Understanding,
-    parameters_of,
-    read_answer,
-    schema_of,
-)
-from polycontext.agents.forms import data_of, without_words
+from polycontext.agents import Deed, Form, Plan, Ref, Understanding, read_answer, schema_of
+from polycontext.agents.forms import data_of, parameters_of, without_words
 from polycontext.base import InvalidDataError, InvalidOptionError
 from tests.agents.kitchen import UNDERSTOOD
 

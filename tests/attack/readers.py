@@ -17,7 +17,7 @@ from polycontext.pills.tree import is_ignored
 from polycontext.polynomial import ContextSession, project
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import truncate
-from polycontext.server import RequestCompressor
+from polycontext.server.rows import RequestCompressor
 from polycontext.testing import FAST, ScriptedModel
 from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.items.markdown import fenced_text

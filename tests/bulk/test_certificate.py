@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.bulk import Loss, Pool, RowCompressor, certificate, certify, certify_file, measure
+from polycontext.bulk import Pool, RowCompressor, certificate, certify, certify_file, measure
 from polycontext.bulk.bounds import count_bound, share_bound
+from polycontext.bulk.certificate import Loss
 from tests.bulk.data_sets import as_lines, saved
 from tests.cli.command import assistant, chat, result, user
 from tests.growth import BOUND, growth

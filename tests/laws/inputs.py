@@ -12,14 +12,8 @@ from attrs import evolve, frozen
 from hypothesis import strategies as st
 from statemachine import State
 
-from polycontext.agent_context import (
-    DEFAULT_RIGHTS,
-    AgentContext,
-    ContextValidator,
-    deserialize,
-    diff,
-    serialize,
-)
+from polycontext.agent_context import AgentContext, ContextValidator, deserialize, diff, serialize
+from polycontext.agent_context.validator import DEFAULT_RIGHTS
 from polycontext.agents import AgentMachine
 from polycontext.base import Law, PolycontextError
 from polycontext.linearity import LinearityMap, ResourceClass, Tag, constraint_sentences

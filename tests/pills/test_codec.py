@@ -8,17 +8,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator, ValidationError
 
 from polycontext.base import InvalidDataError
-from polycontext.pills import (
-    Pill,
-    PillDocument,
-    PillType,
-    TextProperties,
-    document_from_json,
-    document_to_json,
-    pill_from_json,
-    pill_schema,
-    pill_to_json,
-)
+from polycontext.pills import Pill, PillDocument, PillType, document_from_json, document_to_json
+from polycontext.pills.codec import pill_from_json, pill_schema, pill_to_json
+from polycontext.pills.pill import TextProperties
 
 LOST = st.builds(
     TextProperties,

@@ -6,15 +6,8 @@ from typing import Any
 import pytest
 
 from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.pills import (
-    DuplicatePillError,
-    InvalidPillNameError,
-    Pill,
-    PillDocument,
-    PillType,
-    TextProperties,
-)
-from polycontext.pills.pill import PILL_FACE, PILL_KEYMAP
+from polycontext.pills import DuplicatePillError, InvalidPillNameError, Pill, PillDocument, PillType
+from polycontext.pills.pill import PILL_FACE, PILL_KEYMAP, TextProperties
 from polycontext.window import PositionError
 
 LOOK = PillDocument("look at ").insert_pill("src/agent.py")

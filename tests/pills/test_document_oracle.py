@@ -9,10 +9,10 @@ from polycontext.pills import (
     Pill,
     PillDocument,
     PillType,
-    TextProperties,
     document_from_json,
     document_to_json,
 )
+from polycontext.pills.pill import TextProperties
 from polycontext.window import PositionError
 
 NAMES = st.sampled_from(["a", "b.py", "src/c.py", "*scratch*", "app/[id]/x", "é日"])

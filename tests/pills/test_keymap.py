@@ -4,16 +4,8 @@ import logging
 
 import pytest
 
-from polycontext.pills import (
-    DEFAULT_KEYMAP,
-    Keymap,
-    Pill,
-    PillAction,
-    PillDocument,
-    PillType,
-    TextProperties,
-)
-from polycontext.pills.pill import keymap_of
+from polycontext.pills import Keymap, Pill, PillDocument, PillType
+from polycontext.pills.pill import DEFAULT_KEYMAP, PillAction, TextProperties, keymap_of
 
 LOOK = PillDocument("look at ").insert_pill("src/agent.py")
 

@@ -15,7 +15,6 @@ from polycontext.pills import (
     Completer,
     DuplicatePillError,
     FileResolver,
-    FunctionResolver,
     InvalidPillNameError,
     Pill,
     PillDocument,
@@ -26,6 +25,7 @@ from polycontext.pills import (
     resolve_document,
     update_moved,
 )
+from polycontext.pills.resolution import FunctionResolver
 from polycontext.window import PluginError
 from tests.pills.trees import planted
 

@@ -24,16 +24,9 @@ from hypothesis import strategies as st
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession, StoreError
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
-from polycontext.server import (
-    Access,
-    Gateway,
-    Originals,
-    RequestCompressor,
-    create_app,
-    create_gateway,
-)
+from polycontext.server import Access, Gateway, Originals, create_app, create_gateway
 from polycontext.server import gateway as routes
-from polycontext.server.rows import hash_of
+from polycontext.server.rows import RequestCompressor, hash_of
 from tests.server.contract_client import TOOL, ContractClient
 from tests.vendors import StrictChat
 

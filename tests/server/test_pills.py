@@ -13,7 +13,6 @@ from polycontext.pills import (
     BufferResolver,
     Candidate,
     FileResolver,
-    FunctionResolver,
     PillDocument,
     PillType,
     Resolved,
@@ -21,6 +20,7 @@ from polycontext.pills import (
     SymbolResolver,
     document_to_json,
 )
+from polycontext.pills.resolution import FunctionResolver
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.server.access import Access
 from polycontext.server.app import create_app

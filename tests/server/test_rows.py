@@ -11,9 +11,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.server import CompressedRequest, RequestCompressor
 from polycontext.server import rows as module
-from polycontext.server.rows import Row, hash_of
+from polycontext.server.rows import CompressedRequest, RequestCompressor, Row, hash_of
 from polycontext.testing import FAST
 
 LOG = "begin\n" + "waiting for the lock\n" * 300 + "Error: no key in vault.py:31\nend"

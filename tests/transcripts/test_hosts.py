@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from polycontext.transcripts import Transcript, format_of_rows, messages_of_record
+from polycontext.transcripts import format_of_rows, messages_of_record
+from polycontext.transcripts.transcript import Transcript
 from tests.transcripts.writers import (
     RECORDS,
     STEPS,

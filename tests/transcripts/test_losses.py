@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from polycontext.transcripts import Losses, LossKind, Transcript, losses_of
+from polycontext.transcripts import Losses, LossKind, losses_of
+from polycontext.transcripts.transcript import Transcript
 from tests.transcripts.test_hosts import read
 from tests.transcripts.writers import Step, claude_code, codex, opencode, pi
 

@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 
 from polycontext import ContextSession
 from polycontext.base import InvalidDataError
-from polycontext.transcripts import (
-    Conversation,
-    Document,
-    conversations,
-    detect_provider,
-    read_conversations,
-    read_documents,
-    size_of,
-)
+from polycontext.transcripts import Conversation, conversations, read_conversations, size_of
+from polycontext.transcripts.conversation import detect_provider
+from polycontext.transcripts.documents import Document, read_documents
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
 from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, as_lines, assistant, result, saved, user

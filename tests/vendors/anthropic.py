@@ -23,9 +23,7 @@ from polycontext.testing.strict.provider import (
     vendor_errors,
 )
 from polycontext.testing.strict.streams import message_events
-from polycontext.window.providers.anthropic import (
-    BINDING_BETA,
-)
+from polycontext.window.providers.anthropic.versions import BINDING_BETA
 
 from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
 from .anthropic_prefix import MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large

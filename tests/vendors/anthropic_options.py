@@ -7,13 +7,13 @@ from polycontext.base import is_whole
 from polycontext.testing.strict.anthropic_requests import below, check_tag
 from polycontext.window.providers import shown
 from polycontext.window.providers.anthropic import (
-    BINDING_BETA,
     COMPACTION_BETA,
     EDITS,
     EXTRA,
     WHOLE,
     AnthropicPlace,
 )
+from polycontext.window.providers.anthropic.versions import BINDING_BETA
 
 LEAST_BUDGET = 1024
 """The least tokens of a thinking budget."""

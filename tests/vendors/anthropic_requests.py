@@ -1,8 +1,9 @@
 """Anthropic's rules for whole requests, with those of options and of the model that reads them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from polycontext.testing.strict.anthropic import text_blocks
 from polycontext.testing.strict.anthropic_requests import NEWEST
 from polycontext.testing.strict.anthropic_requests import check_head as check_fields
 from polycontext.testing.strict.anthropic_requests import check_whole as check_list
@@ -36,6 +37,7 @@ def check_whole(body: Mapping[str, Any], judge: Judge) -> None:
     thinking = body.get("thinking")
     if not (isinstance(thinking, Mapping) and thinking.get("type") == "enabled"):
         return
+    loop = _open_loop(body["messages"])
     index, kind, _ = judge.tail
     if (
         judge.role == "assistant"
@@ -43,10 +45,22 @@ def check_whole(body: Mapping[str, Any], judge: Judge) -> None:
         and not kind.endswith(("tool_use", "tool_result"))
         and kind != "compaction"
     ):
-        _refuse_unthinking(index, judge.loop[1] if judge.loop else None)
+        _refuse_unthinking(index, loop[1] if loop else None)
     goes_on = any(each["role"] == "user" for each in body["messages"][index + 1 :])
-    if goes_on and judge.loop:
-        _refuse_unthinking(*judge.loop)
+    if goes_on and loop:
+        _refuse_unthinking(*loop)
+
+
+def _open_loop(messages: Sequence[Mapping[str, Any]]) -> tuple[int, str | None] | None:
+    """Return the first assistant message of the open tool loop: its index, and its first block."""
+    loop = None
+    for index, message in enumerate(messages):
+        kinds = [block["type"] for block in text_blocks(message["content"])]
+        if message["role"] == "assistant":
+            loop = loop or (index, kinds[0] if kinds else None)
+        elif message["role"] == "user" and "tool_result" not in kinds:
+            loop = None
+    return loop
 
 
 def _refuse_unthinking(index: int, found: str | None) -> None:

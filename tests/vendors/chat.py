@@ -1,6 +1,7 @@
 """A strict stand-in for OpenAI's Chat Completions with options and a prompt cache."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from itertools import accumulate
 from typing import Any
 
@@ -10,7 +11,7 @@ from polycontext.testing import strict
 from polycontext.testing.strict.openai_requests import check_chat_fields
 from polycontext.testing.strict.provider import Request, vendor_errors
 from polycontext.window import REQUEST_OVERHEAD
-from polycontext.window.providers import Provider, load_errors
+from polycontext.window.providers import Provider, load_errors, raise_first
 from polycontext.window.providers.chat import Judge
 from polycontext.window.tokens import TURN_OVERHEAD
 
@@ -62,7 +63,7 @@ class StrictChat(Remembering, strict.StrictChat):
         """
         known, learned = longest(self._prefixes, digests)
         judge, counted = (
-            (Judge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
+            (Judge(), []) if learned is None else (deepcopy(learned.judge), learned.tokens)
         )
         new = request["messages"][known:]
         with vendor_errors():
@@ -76,5 +77,5 @@ class StrictChat(Remembering, strict.StrictChat):
         if digests:
             self._prefixes.keep(digests[-1], _Learned(judge, tokens))
         with vendor_errors():
-            judge.end()
+            raise_first(judge.ends())
         return tokens

@@ -18,7 +18,7 @@ from attrs import define, field
 from polycontext.testing import strict
 from polycontext.testing.strict.gemini import Answer
 from polycontext.testing.strict.provider import Request, RequestRefusedError
-from polycontext.window.providers.gemini import UNSIGNED
+from polycontext.window.providers.gemini.rules import UNSIGNED
 
 _UNSIGNED_CALL = "Function call is missing a thought_signature in functionCall parts."
 _BAD_SIGNATURE = "Thought signature is not valid."

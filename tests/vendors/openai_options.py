@@ -6,7 +6,7 @@ from typing import Any
 from polycontext.testing.strict.openai_requests import Request, is_continued
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import OpenAIPlace, Provider
-from polycontext.window.providers.responses import type_of
+from polycontext.window.providers.responses.item_rules import type_of
 
 _CHAT, _RESPONSES = OpenAIPlace(Provider.OPENAI), OpenAIPlace(Provider.RESPONSES)
 LEAST_OUTPUT = 16

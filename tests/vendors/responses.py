@@ -1,6 +1,7 @@
 """A strict stand-in for OpenAI's Responses that binds reasoning and compacts."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from attrs import define, field, frozen
@@ -22,12 +23,10 @@ from polycontext.testing.strict.responses import (
     usage_of,
 )
 from polycontext.window import REQUEST_OVERHEAD
-from polycontext.window.providers import Provider, load_errors
-from polycontext.window.providers.responses import (
-    TRIGGER,
-    Judge,
-    type_of,
-)
+from polycontext.window.providers import Provider, load_errors, raise_first
+from polycontext.window.providers.responses import Judge
+from polycontext.window.providers.responses.item_rules import type_of
+from polycontext.window.providers.responses.rules import TRIGGER
 from polycontext.window.tokens import TURN_OVERHEAD
 
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
@@ -156,9 +155,8 @@ class StrictResponses(Remembering, strict.StrictResponses):
         items = input_items(request)
         learned = self._learn(request, items)
         with vendor_errors():
-            learned.judge.end()
-            for error in load_errors(Provider.RESPONSES, items):
-                raise error
+            raise_first(learned.judge.ends())
+            raise_first(load_errors(Provider.RESPONSES, items))
         if learned.tokens > self.window and request.get("truncation") != "auto":
             raise self.overflow(learned.tokens)
         return items, learned
@@ -171,7 +169,8 @@ class StrictResponses(Remembering, strict.StrictResponses):
         known, learned = longest(self._prefixes, digests)
         if learned is None:
             learned = _Learned(Judge(), Binding(self._secrets, family, start, self.binding), [])
-        judge, binding, shown = learned.judge.copy(), learned.binding.copy(), list(learned.shown)
+        judge, binding = deepcopy(learned.judge), learned.binding.copy()
+        shown = list(learned.shown)
         for item in items[known:]:
             index = judge.count
             with vendor_errors():

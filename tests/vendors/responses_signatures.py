@@ -17,7 +17,7 @@ from typing import Any, Self
 from attrs import define, evolve, field, frozen
 
 from polycontext.testing.strict.provider import RequestRefusedError, invalid_request
-from polycontext.window.providers.responses import type_of
+from polycontext.window.providers.responses.item_rules import type_of
 
 from .memory import json_bytes
 

@@ -14,7 +14,6 @@ from .codec import item_from_dict, item_from_json, item_schema, item_to_dict, it
 from .item import ITEM_IDS, ContextItem, ItemType, MetadataWarning
 from .manager import ContextManager, DuplicateItemError
 from .markdown import (
-    Formatter,
     context_to_string,
     fenced_text,
     register_formatter,
@@ -27,7 +26,6 @@ __all__ = [
     "ContextManager",
     "Definition",
     "DuplicateItemError",
-    "Formatter",
     "ItemType",
     "MetadataWarning",
     "attached_metadata",

@@ -3,7 +3,7 @@
 Each format is imported lazily, on first access.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from importlib import import_module
 from itertools import groupby
@@ -12,7 +12,6 @@ from typing import Any
 from attrs import evolve
 
 from ..errors import InvalidMessagesError
-from ..turn import Turn
 from .blocks import copied_messages
 from .judge import ListJudge, raise_first
 from .media_room import load_errors
@@ -31,9 +30,7 @@ from .wire import (
     RESPONSES_BLOCKS,
     RESPONSES_ITEMS,
     Provider,
-    Rendered,
     WireFormat,
-    Writer,
     as_provider,
 )
 
@@ -61,27 +58,16 @@ def get_format(provider: Provider | str) -> WireFormat:
 @cache
 def _loaded(known: Provider) -> WireFormat:
     vendor = _vendor(known)
-    render = partial(_render, vendor.Writer)
     options = {"foreign": True} if known in (Provider.OPENAI, Provider.RESPONSES) else {}
     check_list = partial(check, provider=known, **options)
     form = WireFormat(
         known,
         vendor.parse,
-        render,
         check_list,
         vendor.Writer,
         vendor.define_tools,
     )
     return evolve(form, options=vendor.options_after) if known is Provider.ANTHROPIC else form
-
-
-def _render(
-    writer: Callable[[bool], Writer], turns: Iterable[Turn], *, readable: bool = False
-) -> Rendered:
-    written = writer(readable)
-    for turn in turns:
-        written.add(turn)
-    return written.finish()
 
 
 def _vendor(known: Provider) -> Any:

@@ -51,10 +51,6 @@ class ListJudge(ABC):
     def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
         """Yield the errors of the list as a whole if it ends here, with open calls if allowed."""
 
-    def end(self) -> None:
-        """Raise the first of the errors of the list as a whole if it ends here."""
-        raise_first(self.ends())
-
 
 def raise_first(errors: Iterable[InvalidMessagesError]) -> None:
     """Raise the first of `errors`, if there is one."""

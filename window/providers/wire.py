@@ -165,25 +165,6 @@ class Parse(Protocol):
         ...
 
 
-class Render(Protocol):
-    """The renderer of a format."""
-
-    def __call__(self, turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
-        """Render turns as a provider's messages; `readable` works as in `Writer`.
-
-        Laws:
-
-        - For turns whose calls are paired and that include a user turn,
-          ``check(render(turns).messages)`` passes.
-        - Parsed messages are rendered unchanged:
-          ``render(parse(messages).turns).inline() == messages``.
-        - Messages rendered with `readable` parse to the same turns.
-        - The messages of a history begin the messages of any longer history that it grows into,
-          block for block.
-        """
-        ...
-
-
 class Check(Protocol):
     """The validator of a format."""
 
@@ -223,17 +204,35 @@ class Writer(Protocol):
 class WireFormat:
     """The functions of one provider's message format; `define_tools` writes tools for a request.
 
-    `writer` creates an object that renders a growing list. `options` returns the request options
-    that are required once bound content of these providers was removed.
+    `writer` creates an object that renders a growing list, a readable one if called with True.
+    `options` returns the request options that are required once bound content of these providers
+    was removed.
     """
 
     provider: Provider
     parse: Parse
-    render: Render
     check: Check
-    writer: Callable[[], Writer]
+    writer: Callable[..., Writer]
     define_tools: Callable[[Sequence[ToolDefinition]], list[Message]]
     options: Callable[[Collection[str]], Mapping[str, Any]] = lambda _: {}
+
+    def render(self, turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
+        """Render turns as the provider's messages; `readable` works as in `Writer`.
+
+        Laws:
+
+        - For turns whose calls are paired and that include a user turn,
+          ``check(render(turns).messages)`` passes.
+        - Parsed messages are rendered unchanged:
+          ``render(parse(messages).turns).inline() == messages``.
+        - Messages rendered with `readable` parse to the same turns.
+        - The messages of a history begin the messages of any longer history that it grows into,
+          block for block.
+        """
+        writer = self.writer(readable)
+        for turn in turns:
+            writer.add(turn)
+        return writer.finish()
 
 
 _NO_NAME = re.compile(r"[\s<|\\/>]+")

@@ -6,6 +6,7 @@ are read or written, so `export | import` within one store makes a copy.
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable
+from typing import Annotated
 
 import click
 import orjson
@@ -15,8 +16,8 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import Imported, store_whole
 from polycontext.transcripts import opened
 
-from ..command import command
-from ..options import FORMATS, Json, Output, SessionOptions, StoreOptions, complete_file
+from ..command import command, option
+from ..options import FORMATS, File, Json, Output, SessionOptions, StoreOptions
 from ..output import reading, save, write, write_json, write_lines
 from .settings import check_new
 
@@ -26,17 +27,18 @@ from .settings import check_new
     "polycontext session export trip --format log | jq -r .content",
     "polycontext session export trip --format openai > finetuning.jsonl",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["session", "log", *FORMATS]),
-    default="session",
-    help="The whole session, its log, or its messages in a provider's format.",
-)
 def export(
     *,
     where: SessionOptions,
-    form: str,
+    form: Annotated[
+        str,
+        option(
+            "The whole session, its log, or its messages in a provider's format.",
+            "--format",
+            type=click.Choice(["session", "log", *FORMATS]),
+            default="session",
+        ),
+    ],
     output: Output,
 ) -> None:
     """Print a session as lines of JSON for `session import`, or its messages."""
@@ -64,18 +66,18 @@ def _lines(session: ContextSession, form: str) -> Iterable[str]:
     "polycontext session export trip | polycontext session import - --as copy",
     name="import",
 )
-@click.argument("file", shell_complete=complete_file)
-@click.option(
-    "--as",
-    "name",
-    metavar="SESSION",
-    help="The name of the imported session; by default the exported name.",
-)
 def import_(
     *,
     where: StoreOptions,
-    file: str,
-    name: str | None,
+    file: File,
+    name: Annotated[
+        str | None,
+        option(
+            "The name of the imported session; by default the exported name.",
+            "--as",
+            metavar="SESSION",
+        ),
+    ],
     as_json: Json,
 ) -> None:
     """Import a session from a file that `session export` wrote; - reads standard input.

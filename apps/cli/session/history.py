@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Annotated
 
 import click
 
 from polycontext.polynomial import ContextSession
 
-from ..command import command
+from ..command import COUNT, argument, command, option
 from ..errors import command_line
 from ..options import (
     Json,
@@ -23,31 +24,31 @@ from .standing import print_write
 
 
 @command("polycontext session compress trip --target 0.4")
-@click.option(
-    "--target",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="How full the window may be afterwards, 0 to 1; by default the session's own setting.",
-)
 def compress(
     *,
     where: SessionOptions,
-    target: float | None,
+    target: Annotated[
+        float | None,
+        option(
+            "How full the window may be afterwards, 0 to 1; by default the session's own setting.",
+            type=click.FloatRange(0, 1),
+            metavar="SHARE",
+        ),
+    ],
     query: Query,
     write: WriteOptions,
 ) -> None:
     """Summarise or drop older messages now, without a model; the log keeps them."""
     with where.open(write) as session:
         output = session.compress(target, query=query, **write.guards)
-        print_write(session, where.session, output, as_json=write.as_json)
+        print_write(session, output, as_json=write.as_json)
 
 
 @command("polycontext session recall trip t3 t5")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
 def recall(
     *,
     where: NamedSession,
-    ids: Sequence[str],
+    ids: Annotated[Sequence[str], argument(nargs=-1, required=True, metavar="ID...")],
     write: WriteOptions,
 ) -> None:
     """Bring messages back verbatim, if the window has room.
@@ -59,7 +60,7 @@ def recall(
         output = session.recall(ids, **write.guards)
         after = [turn.resource_id for turn in session.window.all_turns()]
         back = [resource_id for resource_id in after if resource_id not in before]
-        print_write(session, where.session, output, as_json=write.as_json, brought_back=back)
+        print_write(session, output, as_json=write.as_json, brought_back=back)
 
 
 @command(
@@ -68,15 +69,12 @@ def recall(
     "polycontext session rewind trip 2026-11-23T10:00Z",
     "polycontext session rewind trip --regenerate",
 )
-@click.argument("moment", required=False)
-@click.option("--back", type=click.IntRange(min=1), metavar="N", help="Go back N messages.")
-@click.option("--regenerate", is_flag=True, help="Go back to the last user message.")
 def rewind(
     *,
     where: NamedSession,
-    moment: str | None,
-    back: int | None,
-    regenerate: bool,
+    moment: Annotated[str | None, argument(required=False)],
+    back: Annotated[int | None, option("Go back N messages.", type=COUNT, metavar="N")],
+    regenerate: Annotated[bool, option("Go back to the last user message.")],
     write: WriteOptions,
 ) -> None:
     """Go back to an earlier state of the session.
@@ -96,7 +94,6 @@ def rewind(
         after = _ids(session)
         print_write(
             session,
-            where.session,
             output,
             as_json=write.as_json,
             taken_back=[each for each in before if each not in after],
@@ -122,11 +119,10 @@ def _ids(session: ContextSession) -> dict[str, None]:
 
 
 @command("polycontext session fork trip what-if --at t5")
-@click.argument("new")
 def fork(
     *,
     where: NamedSession,
-    new: str,
+    new: Annotated[str, argument()],
     moment: Moment,
     as_json: Json,
 ) -> None:

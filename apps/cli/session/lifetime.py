@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import click
 
 from polycontext.polynomial import ContextSession
 
-from ..command import command
+from ..command import NUMBER, argument, command, option
 from ..options import (
     FORMATS,
     Json,
@@ -25,18 +26,16 @@ from .standing import print_write
     "polycontext session new trip --store chat.db --model claude-sonnet-4-5",
     "polycontext session new trip --max-tokens 4000 --reserve 500",
 )
-@click.option(
-    "--reserve",
-    type=click.IntRange(min=0),
-    metavar="TOKENS",
-    help="Tokens to keep free for the reply and for tools.",
-)
-@click.option("--format", "form", type=click.Choice(FORMATS), help="The model's message format.")
 def new(
     *,
     where: NamedSession,
-    reserve: int | None,
-    form: str | None,
+    reserve: Annotated[
+        int | None,
+        option("Tokens to keep free for the reply and for tools.", type=NUMBER, metavar="TOKENS"),
+    ],
+    form: Annotated[
+        str | None, option("The model's message format.", "--format", type=click.Choice(FORMATS))
+    ],
     write: WriteOptions,
 ) -> None:
     """Create a session, and the store if it does not exist.
@@ -55,7 +54,7 @@ def new(
         session = ContextSession.open(store, where.session, **settings.to_data())
         session.documents.accompany(COMPANION, settings)
         output = session.extend([], **write.guards)
-        print_write(session, where.session, output, as_json=write.as_json)
+        print_write(session, output, as_json=write.as_json)
 
 
 @command(
@@ -63,26 +62,27 @@ def new(
     "polycontext session forget trip --older-than 30 --yes",
     "polycontext session forget trip --max-bytes 1000000 --yes",
 )
-@click.argument("ids", nargs=-1, metavar="[ID...]")
-@click.option(
-    "--older-than",
-    "days",
-    type=click.FloatRange(min=0),
-    metavar="DAYS",
-    help="Erase messages that are older.",
-)
-@click.option(
-    "--max-bytes",
-    type=click.IntRange(min=0),
-    metavar="BYTES",
-    help="Keep this many bytes of the newest messages and erase the rest.",
-)
 def forget(
     *,
     where: NamedSession,
-    ids: Sequence[str],
-    days: float | None,
-    max_bytes: int | None,
+    ids: Annotated[Sequence[str], argument(nargs=-1, metavar="[ID...]")],
+    days: Annotated[
+        float | None,
+        option(
+            "Erase messages that are older.",
+            "--older-than",
+            type=click.FloatRange(min=0),
+            metavar="DAYS",
+        ),
+    ],
+    max_bytes: Annotated[
+        int | None,
+        option(
+            "Keep this many bytes of the newest messages and erase the rest.",
+            type=NUMBER,
+            metavar="BYTES",
+        ),
+    ],
     window: WindowOptions,
     yes: Yes,
     as_json: Json,
@@ -112,7 +112,7 @@ def forget(
         for resource_id in ids:
             session.explain(resource_id)
         gone = [resource_id for resource_id in ids if session.history.forget(resource_id)]
-        print_write(session, where.session, session.output, as_json=as_json, forgotten=gone)
+        print_write(session, session.output, as_json=as_json, forgotten=gone)
 
 
 @command("polycontext session delete trip", "polycontext session delete trip --yes")

@@ -25,7 +25,7 @@ from polycontext.transcripts import (
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, Rendered
 
-from ..command import command
+from ..command import argument, command, option
 from ..errors import message_of
 from ..options import (
     MessageFormat,
@@ -58,42 +58,45 @@ MANY = 1_000
     "polycontext session append trip --role user --root . 'explain [@src/agent.py]'",
     'polycontext session append trip --close-calls "the process was stopped"',
 )
-@click.argument("text", required=False)
-@click.option(
-    "--role",
-    type=click.Choice(["system", "user", "assistant", "tool"]),
-    help="The role of TEXT; user by default.",
-)
-@click.option("--tool-call-id", metavar="ID", help="The id of the call that a tool result answers.")
-@click.option(
-    "--from",
-    "source",
-    metavar="FILE",
-    shell_complete=complete_file,
-    help="The file to read; - is standard input.",
-)
-@click.option(
-    "--close-calls",
-    metavar="REASON",
-    help="First give every call without a result this reason as its result.",
-)
-@click.option(
-    "--oversize",
-    type=click.Choice(["truncate", "error"]),
-    default="truncate",
-    help="What to do with a user message that cannot fit.",
-)
 def append(
     *,
     where: NamedSession,
-    text: str | None,
-    role: str | None,
-    tool_call_id: str | None,
-    source: str | None,
+    text: Annotated[str | None, argument(required=False)],
+    role: Annotated[
+        str | None,
+        option(
+            "The role of TEXT; user by default.",
+            type=click.Choice(["system", "user", "assistant", "tool"]),
+        ),
+    ],
+    tool_call_id: Annotated[
+        str | None, option("The id of the call that a tool result answers.", metavar="ID")
+    ],
+    source: Annotated[
+        str | None,
+        option(
+            "The file to read; - is standard input.",
+            "--from",
+            metavar="FILE",
+            shell_complete=complete_file,
+        ),
+    ],
     form: MessageFormat,
     roots: Roots,
-    close_calls: str | None,
-    oversize: Any,
+    close_calls: Annotated[
+        str | None,
+        option(
+            "First give every call without a result this reason as its result.", metavar="REASON"
+        ),
+    ],
+    oversize: Annotated[
+        Any,
+        option(
+            "What to do with a user message that cannot fit.",
+            type=click.Choice(["truncate", "error"]),
+            default="truncate",
+        ),
+    ],
     write: WriteOptions,
 ) -> int:
     """Add messages to a session, all or none, and compress older ones if room is needed.
@@ -118,7 +121,7 @@ def append(
     if close_calls is not None and is_last:
         with where.open(write) as session:
             output = session.close_open_calls(close_calls, **write.guards)
-            print_write(session, where.session, output, as_json=write.as_json)
+            print_write(session, output, as_json=write.as_json)
         return 0
     where.check()
     given, message = list[Conversation](), None
@@ -148,7 +151,7 @@ def append(
         except InvalidMessagesError as error:
             raise _refused(given, error) from None
         added = [turn.resource_id for turn in session.conversation.log[since:]]
-        print_write(session, where.session, output, as_json=write.as_json, added=added)
+        print_write(session, output, as_json=write.as_json, added=added)
     return 0
 
 
@@ -165,11 +168,11 @@ def _read(name: str, *, is_text: bool) -> list[Conversation]:
 
 Continued = Annotated[
     str | None,
-    click.Option(
-        ["--continue", "continued"],
+    option(
+        "Begin a new session with a conversation or the session file of another program.",
+        "--continue",
         metavar="FILE",
         shell_complete=complete_file,
-        help="Begin a new session with a conversation or the session file of another program.",
     ),
 ]
 
@@ -294,14 +297,12 @@ def _resolved(text: str, roots: Sequence[Path]) -> ResolvedMessage | None:
     """polycontext session messages trip --body '{"model": "claude-sonnet-5"}' """
     "| curl --json @- ...",
 )
-@click.option("--body", metavar="JSON", help="A JSON object of further request fields.")
-@click.option("--allow-open", is_flag=True, help="Print even if calls have no result yet.")
 def messages(
     *,
     where: SessionOptions,
     form: MessageFormat,
-    body: str | None,
-    allow_open: bool,
+    body: Annotated[str | None, option("A JSON object of further request fields.", metavar="JSON")],
+    allow_open: Annotated[bool, option("Print even if calls have no result yet.")],
     moment: Moment,
     window: WindowOptions,
 ) -> None:

@@ -48,9 +48,9 @@ _LOST = (Now.SUMMARISED, Now.CUT, Now.POINTED, Now.LESS, Now.DROPPED)
 _GONE = (Now.FORGOTTEN, Now.EXPIRED)
 
 
-def page(session: ContextSession, name: str, *, show_all: bool, width: int) -> RenderableType:
+def page(session: ContextSession, *, show_all: bool, width: int) -> RenderableType:
     """Return the page of a session, laid out for `width` columns."""
-    told, turns = standing(session, name), list(fates(session))
+    told, turns = standing(session), list(fates(session))
     parts: list[RenderableType] = [
         Text(one_line(standing_line(told)), style="bold"),
         "",
@@ -58,7 +58,7 @@ def page(session: ContextSession, name: str, *, show_all: bool, width: int) -> R
     ]
     if turns:
         parts += ["", _table(turns, show_all=show_all)]
-    parts += _lost(turns, name, show_all=show_all)
+    parts += _lost(turns, session.session_id, show_all=show_all)
     if told["open_calls"]:
         parts += ["", Text(one_line(calls_line(told)), style="yellow")]
     return Group(*parts)

@@ -4,13 +4,11 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
-
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import CompressionReceipt
 from polycontext.window import Turn
 
-from ..command import command
+from ..command import argument, command
 from ..errors import command_line
 from ..options import Json, NamedSession, WriteOptions
 from ..output import one_line, plain_table, write, write_json, write_rich
@@ -20,7 +18,7 @@ from .view import words_of
 if TYPE_CHECKING:
     from rich.table import Table
 
-_Receipt = Annotated[str | None, click.Argument(["receipt"], required=False, metavar="[RECEIPT]")]
+_Receipt = Annotated[str | None, argument(required=False, metavar="[RECEIPT]")]
 
 
 @command("polycontext session undo trip", "polycontext session undo trip c12")
@@ -39,7 +37,7 @@ def undo(
         before, revision = _shown(session), session.history.revision
         output = session.history.undo(receipt, **write.guards)
         back = [each for each in _shown(session) if each not in before]
-        print_write(session, where.session, output, as_json=write.as_json, brought_back=back)
+        print_write(session, output, as_json=write.as_json, brought_back=back)
         if not write.as_json and session.history.revision > revision:
             write_again(where.session, receipt)
 

@@ -1,13 +1,13 @@
 """`polycontext session rules`: the standing instructions of the user."""
 
 from collections.abc import Iterator
+from typing import Annotated
 
-import click
 from attrs import asdict
 
 from polycontext.window.rules import Rule
 
-from ..command import command
+from ..command import command, option
 from ..options import NamedSession, WriteOptions
 from ..output import CommandError, one_line, write_json
 from ..output import write as print_text
@@ -19,19 +19,14 @@ from .standing import print_write
     'polycontext session rules trip --add "Never suggest a flight." --scope "for this session"',
     "polycontext session rules trip --revoke t5:1",
 )
-@click.option("--all", "show_all", is_flag=True, help="Show rules that have ended, too.")
-@click.option("--add", "text", metavar="TEXT", help="Add a rule in the user's name.")
-@click.option("--scope", metavar="TEXT", help="When the added rule applies.")
-@click.option("--revoke", metavar="ID", help="End a rule, and tell the model.")
-@click.option("--remove", metavar="ID", help="Remove a rule that was found by mistake.")
 def rules(
     *,
     where: NamedSession,
-    show_all: bool,
-    text: str | None,
-    scope: str | None,
-    revoke: str | None,
-    remove: str | None,
+    show_all: Annotated[bool, option("Show rules that have ended, too.", "--all")],
+    text: Annotated[str | None, option("Add a rule in the user's name.", "--add", metavar="TEXT")],
+    scope: Annotated[str | None, option("When the added rule applies.", metavar="TEXT")],
+    revoke: Annotated[str | None, option("End a rule, and tell the model.", metavar="ID")],
+    remove: Annotated[str | None, option("Remove a rule that was found by mistake.", metavar="ID")],
     write: WriteOptions,
 ) -> None:
     """List the rules that the user stated, add one, or end one.
@@ -54,7 +49,7 @@ def rules(
             else:
                 print_text("".join(f"{one_line(line)}\n" for line in _lines(found)))
             return
-        print_write(session, where.session, output, as_json=write.as_json)
+        print_write(session, output, as_json=write.as_json)
 
 
 def _lines(rules: tuple[Rule, ...]) -> Iterator[str]:

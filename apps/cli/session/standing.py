@@ -19,11 +19,11 @@ _VERBS = {
 }
 
 
-def standing(session: ContextSession, name: str) -> dict[str, Any]:
+def standing(session: ContextSession) -> dict[str, Any]:
     """Return the session's standing as JSON data, which every command prints."""
     window = session.window
     return {
-        "session": name,
+        "session": session.session_id,
         "revision": session.history.revision,
         "state": session.state,
         "tokens": window.total_tokens,
@@ -54,7 +54,6 @@ def usage(tokens: int, max_tokens: int, share: float) -> str:
 
 def print_write(
     session: ContextSession,
-    name: str,
     output: ContextOutput,
     *,
     as_json: bool,
@@ -66,7 +65,7 @@ def print_write(
     ``forgotten``.
     """
     told = {
-        **standing(session, name),
+        **standing(session),
         **ids,
         "repaired": list(output.repaired),
         "compression": _compression(session, output),

@@ -1,6 +1,6 @@
 """`polycontext session show`, `search`, `explain` and `list`: read-only commands."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import click
 from attrs import asdict
@@ -11,7 +11,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import Found
 from polycontext.window import Turn
 
-from ..command import command
+from ..command import argument, command, option
 from ..options import (
     Json,
     Moment,
@@ -43,11 +43,10 @@ SLOW = 20
 
 
 @command("polycontext session show trip", "polycontext session show trip --json | jq .pressure")
-@click.option("--all", "show_all", is_flag=True, help="Show every message.")
 def show(
     *,
     where: SessionOptions,
-    show_all: bool,
+    show_all: Annotated[bool, option("Show every message.", "--all")],
     moment: Moment,
     window: WindowOptions,
     as_json: Json,
@@ -56,30 +55,27 @@ def show(
     with where.open(window) as opened:
         session = session_at(opened, moment)
         if as_json:
-            told = {**standing(session, where.session), **waffle(session).as_json()}
+            told = {**standing(session), **waffle(session).as_json()}
             turns = [each.as_json() for each in fates(session)]
             write_json({**told, "epoch": session.window.epoch.number, "turns": turns}, indent=2)
         else:
-            write_rich(page(session, where.session, show_all=show_all, width=paper_width()))
+            write_rich(page(session, show_all=show_all, width=paper_width()))
 
 
 @command(
     "polycontext session search trip 'night train'",
     """polycontext session search trip '"night train" Vienna' --json | jq -r '.[0].id'""",
 )
-@click.argument("text")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=10,
-    metavar="N",
-    help="The maximum number of messages.",
-)
 def search(
     *,
     where: NamedSession,
-    text: str,
-    limit: int,
+    text: Annotated[str, argument()],
+    limit: Annotated[
+        int,
+        option(
+            "The maximum number of messages.", type=click.IntRange(1, 1000), default=10, metavar="N"
+        ),
+    ],
     as_json: Json,
 ) -> int:
     """Search all messages, even those that the model no longer sees; best match first.
@@ -107,11 +103,10 @@ def _as_json(found: Found) -> dict[str, Any]:
 
 
 @command("polycontext session explain trip t3")
-@click.argument("resource_id", metavar="ID")
 def explain(
     *,
     where: NamedSession,
-    resource_id: str,
+    resource_id: Annotated[str, argument(metavar="ID")],
     as_json: Json,
 ) -> None:
     """Explain whether a message is verbatim, summarised or dropped, and print its text.

@@ -24,7 +24,8 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.threshold import mark_above
-from polycontext.transcripts import Conversation, Document, conversations, read_conversations
+from polycontext.transcripts import Conversation, conversations, read_conversations
+from polycontext.transcripts.documents import Document
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn, count_turn
 from polycontext.window.providers import Provider, get_format
 from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, assistant, chat, result, user

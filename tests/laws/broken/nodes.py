@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from attrs import define, frozen
 
-from polycontext.nodes import ComponentRenderer, MessageProps
+from polycontext.nodes import ComponentRenderer
+from polycontext.nodes.props.component_renderer import MessageProps
 from polycontext.polynomial import ContextSession
 from polycontext.testing import FAST
 from polycontext.window import (

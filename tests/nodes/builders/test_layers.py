@@ -37,7 +37,8 @@ from polycontext.nodes.history import (
     PendingState,
     visible_conversation,
 )
-from polycontext.nodes.memory import ConversationContext, CurrentTurn, close_exchange
+from polycontext.nodes.memory import ConversationContext, CurrentTurn
+from polycontext.nodes.memory.current_exchange import close_exchange
 from polycontext.nodes.reasoning import (
     CurationSummary,
     ReasoningTrace,

@@ -15,15 +15,8 @@ from polycontext.nodes import (
     close_exchange,
     exchange_of,
 )
-from polycontext.nodes.builders import (
-    DO_NOT_READ,
-    NODES,
-    Addition,
-    Node,
-    ReasoningPart,
-    Section,
-    build_context,
-)
+from polycontext.nodes.builders import NODES, Addition, Node, ReasoningPart, Section, build_context
+from polycontext.nodes.builders.standard_nodes import DO_NOT_READ
 from polycontext.polynomial import ContextSession
 from polycontext.window import Turn
 from tests.nodes.builders.material import lived

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.entities import SessionIdRegistry, singular
-from polycontext.nodes.entities.names import parse_ref
+from polycontext.nodes.entities import SessionIdRegistry
+from polycontext.nodes.entities.names import parse_ref, singular
 
 
 @pytest.mark.parametrize(

@@ -11,18 +11,20 @@ from markdown_it import MarkdownIt
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.entities import (
-    ENTITY_TABLE,
-    Detail,
     EntityContext,
     EntityMode,
     EntitySnapshot,
     EntityStatus,
     SessionIdRegistry,
-    Tier,
     Tombstone,
-    entity_parts,
     format_entity_context,
     get_entity_context,
+)
+from polycontext.nodes.entities.presentation import (
+    ENTITY_TABLE,
+    Detail,
+    Tier,
+    entity_parts,
     visible_entities,
 )
 from polycontext.testing import ANY_TEXT

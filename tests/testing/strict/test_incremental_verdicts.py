@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,7 +80,7 @@ def test_judging_goes_on_where_it_stopped(given_messages: list[Any], cut: int) -
         judge = Judge()
         try:
             for part in parts:
-                judge = judge.copy()
+                judge = evolve(judge)
                 for message in part:
                     judge.add(message)
         except InvalidMessagesError as error:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers.anthropic import BINDING_BETA
+from polycontext.window.providers.anthropic.versions import BINDING_BETA
 from tests.vendors import check_request
 
 ASK = {"role": "user", "content": "hi"}

@@ -12,8 +12,6 @@ import pytest
 from polycontext import ContextSession
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import check
-from polycontext.window.providers.chat import Judge as ChatJudge
-from polycontext.window.providers.responses import Judge as InputJudge
 from tests.house import DATA
 from tests.vendors import check_request, findings
 
@@ -328,21 +326,6 @@ def test_all_findings_of_a_history() -> None:
         ({"model": "m", "input": []}, "openai-responses"),
     ):
         assert [found.rule for found in findings(empty, provider)] == ["empty-list"]
-
-
-def test_judging_goes_on_from_a_copy() -> None:
-    """Law: a copy of a judge is independent of the original."""
-    chat, items = ChatJudge(), InputJudge()
-    for message in (USER, CALLING):
-        chat.add(message)
-    for item in (USER, FUNCTION_CALL):
-        items.add(item)
-    for judge, answer in ((chat, RESULT), (items, OUTPUT)):
-        for copy in (judge.copy(), judge.copy()):
-            copy.add(answer)
-            copy.end()
-        with pytest.raises(InvalidMessagesError, match="unanswered-call"):
-            judge.end()
 
 
 def test_a_function_of_the_deprecated_form_is_answered_later() -> None:

@@ -1,14 +1,13 @@
 """Generated conversations and garbage for the tests of the message formats."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import evolve
 from hypothesis import strategies as st
 
-from polycontext.window.providers import Parsed
-from polycontext.window.providers.wire import Render
+from polycontext.window.providers import Parsed, Rendered
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.laws.inputs import wire_turns
 
@@ -35,7 +34,7 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
 
 
 @st.composite
-def broken_lists(draw: st.DrawFn, render: Render) -> list[Any]:
+def broken_lists(draw: st.DrawFn, render: Callable[..., Rendered]) -> list[Any]:
     """Draw a valid message list of which one place is replaced, removed or said twice."""
     messages: list[Any] = json.loads(json.dumps(render(draw(wire_turns(open_tail=True))).inline()))
     node: Any = messages

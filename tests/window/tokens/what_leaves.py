@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any
 
 from polycontext.window.media import Medium, read_medium, read_source
-from polycontext.window.providers.gemini import UNSIGNED
+from polycontext.window.providers.gemini.rules import UNSIGNED
 from polycontext.window.tokens.counter import TokenCounter
 from polycontext.window.wire_text import compact
 from tests.window.tokens.published_rules import claude_most, openai_most

@@ -17,11 +17,10 @@ from .message_rules import (
 )
 from .messages import hoist, parse
 from .order_rules import Judge, mark_errors
-from .versions import BINDING_BETA, COMPACTION_BETA, EDITS, options_after
+from .versions import COMPACTION_BETA, EDITS, options_after
 from .writer import Writer, define_tools
 
 __all__ = [
-    "BINDING_BETA",
     "BLANK",
     "COMPACTION_BETA",
     "EDITS",

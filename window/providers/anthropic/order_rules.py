@@ -1,9 +1,9 @@
 """Anthropic's rules for the order of messages, as a judge that checks each message once."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from ...errors import InvalidMessagesError
 from ...request_limits import Load
@@ -42,8 +42,6 @@ class Judge(ListJudge):
     """The server tool calls without a result, by id, with the name and the index of the message."""
     tail: tuple[int, str | None, bool] = (0, None, False)
     """The end of the last assistant run: index, type of the last block, if it ends in a space."""
-    loop: tuple[int, str | None] | None = None
-    """The first assistant message of the open tool loop: its index, and its first block's type."""
     compaction: int | None = None
     marks: tuple[tuple[str, AnthropicPlace], ...] = ()
     load: Load = field(factory=Load)
@@ -74,7 +72,7 @@ class Judge(ListJudge):
         self.has_begun = True
         self.waiting = dict.fromkeys(text_ids(calls) if self.role == "assistant" else (), index)
         self.answered, self.servers, self.tail = frozenset(), {}, (0, None, False)
-        self.loop = self.compaction = None
+        self.compaction = None
 
     def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
         """Yield the errors of the end of the list, and of totals.
@@ -97,10 +95,6 @@ class Judge(ListJudge):
         yield from mark_errors(self.marks)
         yield from self._media_errors()
 
-    def copy(self) -> Self:
-        """Return an independent judge that continues from here."""
-        return evolve(self)
-
     def _add_user(self, blocks: Sequence[Message], index: int) -> None:
         results = [block for block in blocks if block["type"] == "tool_result"]
         others = len(results) < len(blocks)
@@ -119,7 +113,6 @@ class Judge(ListJudge):
             self.misplaced = self.misplaced or (self.system, _BEFORE_USER)
         self.has_begun, self.system = True, None
         self.waiting, self.answered = waiting, frozenset() if others else frozenset(answered)
-        self.loop = self.loop if results else None
 
     def _add_assistant(self, blocks: Sequence[Message], index: int) -> None:
         runs_on, own = self.role == "assistant", dict[str, int]()
@@ -143,7 +136,6 @@ class Judge(ListJudge):
         self.called = _joined(self.called, frozenset(own))
         self.servers, self.compaction = servers, compaction
         self.tail = (index, last, blank)
-        self.loop = self.loop or (index, kinds[0] if kinds else None)
 
     def _add_system(self, index: int) -> None:
         raise_first(_unanswered(self.waiting))

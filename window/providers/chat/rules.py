@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from ...errors import InvalidMessagesError
 from ..judge import ListJudge, text_ids
@@ -76,10 +76,6 @@ class Judge(ListJudge):
             self.answered.add(str(entry.get("tool_call_id")))
         else:
             self.open(text_ids(entry.get("tool_calls")))
-
-    def copy(self) -> Self:
-        """Return an independent judge that continues from here."""
-        return evolve(self, waiting=dict(self.waiting), answered=set(self.answered))
 
     def open(self, ids: Sequence[str]) -> None:
         """Let the last message call by `ids`."""

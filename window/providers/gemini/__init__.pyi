@@ -1,10 +1,9 @@
 from .answers import assemble
 from .contents import parse
-from .rules import UNSIGNED, Judge
+from .rules import Judge
 from .writer import Writer, define_tools
 
 __all__ = [
-    "UNSIGNED",
     "Judge",
     "Writer",
     "assemble",

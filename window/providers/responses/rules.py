@@ -6,9 +6,9 @@ docs/providers.md lists the rules.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from ...errors import InvalidMessagesError
 from ..judge import ListJudge
@@ -130,10 +130,6 @@ class Judge(ListJudge):
             self.answered.add(call_id)
         elif isinstance(call_id, str) and type_of(entry) in CALLS:
             self.open(call_id, entry)
-
-    def copy(self) -> Self:
-        """Return an independent judge that continues from here."""
-        return evolve(self, calls=dict(self.calls), answered=set(self.answered), ids=set(self._ids))
 
     def _check_follower(self, item: Message, index: int) -> None:
         """Refuse an item behind reasoning that the model did not create."""
