@@ -24,7 +24,7 @@ from typing import (
     overload,
 )
 
-from polycontext.base import lookup_error, require, with_usage
+from polycontext.base import Guided, guided, require, with_usage
 from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
@@ -99,35 +99,6 @@ _DEFAULT_TOKENS = 8000
 
 _NO_LISTENERS = (type, FunctionType, BuiltinFunctionType, MethodType)
 
-_ELSEWHERE = {
-    "add_user_message": "session.add_user_turn(text)",
-    "append": "session.add_message(message)",
-    "chat": "your client with session.messages(), or an Agent of polycontext.agents",
-    "compact": "session.compress()",
-    "context": "session.messages()",
-    "cost": "session.usage.spent",
-    "count_tokens": "session.usage",
-    "delete": "ContextSession.history.delete(path, session_id)",
-    "export": "session.history.export()",
-    "fork": "session.history.fork(new_id)",
-    "forget": "session.history.forget(resource_id)",
-    "id": "session.session_id",
-    "load": "ContextSession.open(path, session_id)",
-    "max_tokens": "session.window.max_tokens",
-    "model": "session.usage.model",
-    "reset": "session.clear()",
-    "rewind": "session.history.rewind(revision)",
-    "save": "ContextSession.open(path, session_id), which stores every write",
-    "search": "session.history.search(words)",
-    "summarise": "session.compress()",
-    "summarize": "session.compress()",
-    "summary": "session.window.turns, in which a summary is a turn",
-    "tokens": "session.window.total_tokens",
-    "turns": "session.log(), or window.turns for what the model sees",
-    "undo": "session.history.undo()",
-}
-"""What people look for on a session, and where it is."""
-
 
 class _Log(partial[tuple[Turn, ...]]):
     """The method `log` of a session; used as a list, it says that it is called."""
@@ -178,7 +149,8 @@ class HistoryPart:
         return parts.Archive(owner) if session is None else parts.History(session)
 
 
-class ContextSession:
+@guided
+class ContextSession(metaclass=Guided):
     """One conversation: its machine, its log, and every read of it.
 
     See docs/session.md.
@@ -261,7 +233,6 @@ class ContextSession:
     _handles: "Mapping[str, parts.Pair] | None" = None
     """By turn id: the turn as it was synced, and the caller's object. Not stored."""
 
-    @with_usage
     def __init__(
         self,
         model: Model = None,
@@ -537,6 +508,8 @@ class ContextSession:
         is_again = message is added and revision == self.conversation.revision
         if is_again and not isinstance(message, Mapping) and not when.get("idempotency_key"):
             raise OrderError("assistant", "it was just added", "each answer once")
+        if isinstance(message, str):
+            provider = AUTO  # as in add_message("user", "Hello"), whose first mistake is the text
         output = yield from self._write(
             lambda: build_extend(self.conversation, [message], provider, oversize), **when
         )
@@ -976,7 +949,6 @@ class ContextSession:
 
     # --- other agents, and callers that hold names ----------------------------------------
 
-    @with_usage
     def child(
         self,
         task: str,
@@ -1214,11 +1186,12 @@ class ContextSession:
     aclose = twin(close)
 
     if not TYPE_CHECKING:
-        __getattr__ = lookup_error(_ELSEWHERE)
 
         def __setattr__(self, name: str, value: object) -> None:
-            if name in SessionOptions.__annotations__:
-                legal = f"ContextSession.open(store, id, {name}=...)"
+            is_option = name in SessionOptions.__annotations__
+            if is_option or isinstance(getattr(type(self), name, None), property):
+                opening = f"ContextSession.open(store, id, {name}=...)"
+                legal = opening if is_option else "an event that changes it: session.send(event)"
                 raise AttributeError(f"{name} cannot be set. Use {legal}.")
             super().__setattr__(name, value)
 

@@ -13,6 +13,7 @@ from polycontext.base import (
     InvalidDataError,
     InvalidOptionError,
     UnknownNameError,
+    guided,
     must_be,
     safe_repr,
 )
@@ -309,6 +310,7 @@ class ContextInput:
         return made
 
 
+@guided
 @frozen
 class ContextOutput:
     """The result of an input: the new window and state, and what changed along the way.

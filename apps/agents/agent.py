@@ -12,7 +12,7 @@ from typing import Any, Never, cast
 from attrs import define, field, frozen
 
 from polycontext.agent_context import ArtifactExternalizer
-from polycontext.base import CallerError, InvalidDataError, UnknownNameError, require
+from polycontext.base import CallerError, InvalidDataError, UnknownNameError, guided, require
 from polycontext.base.effects import (
     Effect,
     Steps,
@@ -72,6 +72,7 @@ class Pieces:
         return await anext(self._pieces, None)
 
 
+@guided
 @define
 class Agent:
     """The nodes of a session's machine, run with a model and tools.

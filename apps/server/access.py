@@ -14,7 +14,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from polycontext.base import require
+from polycontext.base import guided, require
 
 from .loop_lock import LoopLock
 
@@ -51,6 +51,7 @@ _IS_KNOWN = "polycontext.known"
 _INSPECTS = "polycontext.inspects"
 
 
+@guided
 @frozen
 class Access:
     """The access rules of a server, which identify a user by bearer token.
@@ -81,6 +82,8 @@ class Access:
     )
 
     def __attrs_post_init__(self) -> None:
+        is_text = isinstance(self.tokens, str)
+        require("tokens", "one text", not is_text, "a tuple of tokens, such as (token,)")
         require(
             "token",
             "too short",

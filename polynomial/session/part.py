@@ -6,9 +6,9 @@ above them.
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from polycontext.base import lookup_error
+from polycontext.base import guided, misused
 from polycontext.base.effects import Steps
 from polycontext.window import ContextWindow, Role, Turn
 
@@ -83,19 +83,11 @@ class Session(Protocol):
 S = TypeVar("S", bound=Session)
 
 
-_ELSEWHERE = {
-    "max_tokens": "session.window.max_tokens",
-    "set": 'patch(name, lambda _: [{"op": "add", "path": "", "value": data}])',
-    "tokens": "session.window.total_tokens",
-}
-"""What people look for on a part, and where it is."""
-
-
+@guided
 class SessionPart:
     """The methods for one subject of a session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    if not TYPE_CHECKING:
-        __getattr__ = lookup_error(_ELSEWHERE)
+    __call__ = misused

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 from attrs import evolve, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, is_whole, require
+from polycontext.base import InvalidDataError, InvalidOptionError, guided, is_whole, require
 from polycontext.base.effects import drive
 from polycontext.window.providers import Provider, Rendered, anthropic, as_provider, dumped
 
@@ -184,6 +184,7 @@ def _room(sizes: Sizes, evidence: Evidence) -> int:
     return sizes.now if sizes.now <= tokens < sizes.now + 2 * step else tokens
 
 
+@guided
 class Usage(SessionPart):
     """The requests of a session, and what is known about their size."""
 
