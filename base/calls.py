@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 from inspect import CO_VARKEYWORDS, Parameter, Signature, iscoroutinefunction, signature
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Never, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, cast, get_args, get_origin
 
 from attrs import frozen
 from attrs.exceptions import FrozenInstanceError
@@ -51,10 +51,10 @@ def guided(kind: T) -> T:
     ...     colour = "red"
     >>> Wall().color
     Traceback (most recent call last):
-    AttributeError: 'Wall' object has no attribute 'color'. Did you mean 'colour'?
+    AttributeError: 'Wall' has no attribute 'color'. Did you mean 'colour'?
     >>> Wall()["colour"]
     Traceback (most recent call last):
-    TypeError: 'Wall' object is not a dict. Use .colour.
+    TypeError: 'Wall' is not a dict. Use .colour.
     """
     for name, value in [*vars(kind).items()]:
         function = value.__func__ if isinstance(value, classmethod) else value
@@ -82,17 +82,17 @@ class Guided(ABCMeta):
     if not TYPE_CHECKING:
 
         def __getattr__(cls, name: str) -> Never:
-            raise AttributeError(_Missing(cls, name, "type object"), name=None)
+            raise AttributeError(_Missing(cls, name), name=None)
 
 
 def misused(self: object, key: object = None) -> Never:
     """Raise: the object is not a list, a dict or a function."""
     from .guesses import attribute_advice  # noqa: PLC0415 - errors are rare
 
-    kind, is_key = type(self), isinstance(key, str)
-    advice = f" Use .{key}." if is_key and hasattr(kind, key) else attribute_advice(kind, "[]")
-    what = "dict" if is_key else "list or function"
-    raise TypeError(f"{kind.__name__!r} object is not a {what}.{advice}")
+    kind, name = type(self), key if isinstance(key, str) else ""
+    advice = f" Use .{name}." if name and hasattr(kind, name) else attribute_advice(kind, "[]")
+    what = "dict" if name else "list or function"
+    raise TypeError(f"{kind.__name__!r} is not a {what}.{advice}")
 
 
 @frozen
@@ -101,15 +101,13 @@ class _Missing:
 
     kind: type
     name: str
-    what: str = ""
 
     def __str__(self) -> str:
         from .guesses import attribute_advice  # noqa: PLC0415 - errors are rare
 
-        kind = repr(self.kind.__name__)
-        subject = f"{self.what} {kind}" if self.what else f"{kind} object"
         advice = attribute_advice(self.kind, self.name)
-        return f"{subject} has no attribute {self.name!r}{advice and '.'}{advice}"
+        problem = f"{self.kind.__name__!r} has no attribute {self.name!r}"
+        return f"{problem}.{advice}" if advice else problem
 
 
 def look_up(self: object, name: str) -> Any:
@@ -150,7 +148,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 def _parameters(function: Callable[..., Any]) -> list[Parameter]:
     given = signature(function).parameters.values()
-    return [each for each in given if each.name not in ("self", "cls")]
+    return [each for each in given if each.name not in ("self", "cls", "_")]
 
 
 @cache
@@ -160,8 +158,8 @@ def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
     for each in _parameters(function):
         if each.kind is not Parameter.VAR_KEYWORD:
             names.append(each.name)
-        elif unpacked := get_args(each.annotation):
-            names += unpacked[0].__annotations__
+        elif get_origin(each.annotation) is Unpack:
+            names += get_args(each.annotation)[0].__annotations__
         else:
             return ()
     return tuple(dict.fromkeys(names))

@@ -6,6 +6,7 @@ This is read only when an error is made.
 import json
 import sys
 from collections.abc import Collection, Mapping
+from functools import cache
 from pathlib import Path
 from re import findall
 from typing import Any
@@ -17,14 +18,14 @@ _ADAPTERS = _ROOT / "adapters"
 _MOST = 24
 """How many names a message lists."""
 
-_TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 """By class, by keyword and by import: guesses, separated by spaces, and what to write."""
 
 
 def attribute_advice(kind: type, name: str) -> str:
     """Return what to write for an attribute that a class does not have, with a space before it."""
     for each in kind.__mro__:
-        if cure := _cure(_TABLES["attributes"].get(each.__name__, {}), name):
+        if cure := _cure(TABLES["attributes"].get(each.__name__, {}), name):
             return f" Use {cure}."
     if name[0] == "_":
         return ""
@@ -36,7 +37,7 @@ def attribute_advice(kind: type, name: str) -> str:
 
 def keyword_advice(function: str, name: str, known: Collection[str]) -> str:
     """Return what to write for a keyword that a function does not know."""
-    table = _TABLES["attributes"].get(function, {})
+    table = TABLES["attributes"].get(function, {})
     if cure := _cure(table, f"{name}=") or _cure(table, name):
         return f" Use {cure}."
     if meant := keyword_for(name, known):
@@ -52,7 +53,7 @@ def keyword_for(name: str, known: Collection[str]) -> str | None:
 
 def guess(table: str, name: str) -> str | None:
     """Return what to write for a name by a table, None if it is not in it."""
-    return _cure(_TABLES[table], name)
+    return _cure(TABLES[table], name)
 
 
 def import_advice(package: str, name: str) -> str:
@@ -61,7 +62,7 @@ def import_advice(package: str, name: str) -> str:
     known = [each for each in getattr(module, "__all__", dir(module)) if each[0] != "_"]
     if cure := guess("imports", name):
         return f" Use {cure}."
-    places = _public_names()
+    places = public_names()
     if name in places:
         return f" Import it from {places[name]}."
     adapters = {path.stem: f"polycontext.adapters.{path.stem}" for path in _ADAPTERS.glob("*.py")}
@@ -83,7 +84,8 @@ def _listed(names: list[str]) -> str:
     return f" Use {', '.join(names)}." if 0 < len(names) <= _MOST else ""
 
 
-def _public_names() -> dict[str, str]:
+@cache
+def public_names() -> dict[str, str]:
     """Return each public name with the package to import it from, the shortest one."""
     places = dict[str, str]()
     for stub in sorted(_ROOT.rglob("__init__.pyi"), key=lambda path: len(path.parts)):

@@ -15,7 +15,6 @@ from typing import (
     Any,
     Concatenate,
     Generic,
-    Never,
     ParamSpec,
     Self,
     TypeVar,
@@ -100,20 +99,13 @@ _DEFAULT_TOKENS = 8000
 _NO_LISTENERS = (type, FunctionType, BuiltinFunctionType, MethodType)
 
 
-class _Log(partial[tuple[Turn, ...]]):
+@guided
+class LogMethod(partial[tuple[Turn, ...]]):
     """The method `log` of a session; used as a list, it says that it is called."""
-
-    def __getitem__(self, place: object) -> Never:
-        raise TypeError("log is a method. Use session.log()[...].")
-
-    def __iter__(self) -> Never:
-        raise TypeError("log is a method. Use session.log().")
-
-    __len__ = __iter__
 
 
 def _listed(method: F) -> F:
-    """Return the method `log` as a descriptor that makes a `_Log`."""
+    """Return the method `log` as a descriptor that makes a `LogMethod`."""
     return cast("F", _Listed(method))
 
 
@@ -123,7 +115,7 @@ class _Listed:
         self._method = method
 
     def __get__(self, session: object, owner: object) -> object:
-        return self._method if session is None else _Log(self._method, session)
+        return self._method if session is None else LogMethod(self._method, session)
 
 
 class _ClassTwin(Generic[P]):

@@ -146,6 +146,7 @@ _PAYLOADS: Mapping[Kind, tuple[Any, str]] = {
 Payload = Turn | str | int | float | Fulfilment | Edit | Promotion | Standing | Arguments | None
 
 
+@guided
 @frozen
 class ContextInput:
     """One input: a direction of the polynomial and its payload (docs/machine.md).

@@ -42,14 +42,14 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
         "client",
         client,
         hasattr(client, "with_middleware") and hasattr(client, "messages"),
-        "an Anthropic or AsyncAnthropic of the package anthropic, 2.12 or newer; for another client, "
-        "wrap of polycontext.adapters.openai or .gemini",
+        "an Anthropic or AsyncAnthropic of the package anthropic, 2.12 or newer; for another "
+        "client, wrap of polycontext.adapters.openai or .gemini",
     )
     sdk: Any = client
     bridges = Bridges(model, options, "anthropic")
 
     @with_usage
-    def session(self: Any, messages: Any, /) -> ContextSession:
+    def session(_: Any, messages: Any, /) -> ContextSession:
         return bridges.session(messages)
 
     others = (each for each in sdk.middleware if not isinstance(each, FitMiddleware))

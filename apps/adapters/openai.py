@@ -65,7 +65,7 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
         return kind._process_response(self, **given)  # noqa: SLF001 - as `_prepare_options`
 
     @with_usage
-    def session(self: Any, messages: Any, /) -> ContextSession:
+    def session(_: Any, messages: Any, /) -> ContextSession:
         return bridges.session(messages)
 
     # A new client with the same connections: resources that the old one already created stay bound

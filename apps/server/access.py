@@ -82,13 +82,11 @@ class Access:
     )
 
     def __attrs_post_init__(self) -> None:
-        is_text = isinstance(self.tokens, str)
-        require("tokens", "one text", not is_text, "a tuple of tokens, such as (token,)")
         require(
             "token",
             "too short",
             not any(len(token) < SHORTEST_TOKEN for token in self.tokens),
-            f"at least {SHORTEST_TOKEN} characters, as `secrets.token_urlsafe()` makes them",
+            f"(token,) with at least {SHORTEST_TOKEN} characters in each, as `secrets.token_urlsafe()` makes them",
         )
         require(
             "token",

@@ -4,7 +4,7 @@ from functools import cache
 
 from attrs import field, frozen
 
-from polycontext.base import UnknownNameError, guided
+from polycontext.base import UnknownNameError
 
 from .counter import CalibratedCounter, calibrate
 from .tokenizer import SHA256, Vocabulary
@@ -22,7 +22,6 @@ def _encoding(name: str) -> str:
     return encoding_of(given)
 
 
-@guided
 @frozen
 class TiktokenCounter(Vocabulary):
     """A token counter with the vocabulary of an encoding or of the model that `encoding` names.

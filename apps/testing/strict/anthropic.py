@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 
-from polycontext.base import guided
 from polycontext.window.providers import Provider
 
 from .provider import Endpoint, Event, Headers, Request, RequestRefusedError, invalid_request
@@ -17,7 +16,6 @@ Reply = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """A reply of the model: text, blocks, or an object with `content` and optional `stop_reason`."""
 
 
-@guided
 @define(eq=False)
 class StrictAnthropic(Scripted):
     """A provider that answers as Anthropic's Messages API, in process or behind a `StrictServer`.

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 from attrs import define
 
-from polycontext.base import guided
 from polycontext.window.providers import Provider, without
 
 from .provider import Event, Request, RequestRefusedError, invalid_request
@@ -25,7 +24,6 @@ _NO_COMPLETION = {
 }
 
 
-@guided
 @define(eq=False)
 class StrictChat(Scripted):
     """A provider that answers ``/v1/chat/completions`` as OpenAI does, and rejects what it rejects.

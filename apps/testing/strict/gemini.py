@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 
-from polycontext.base import guided
 from polycontext.window.providers import Provider
 
 from .provider import Endpoint, Event, Headers, Request, RequestRefusedError
@@ -21,7 +20,6 @@ Answer = str | Mapping[str, Any]
 _STATUSES = {"invalid_request_error": "INVALID_ARGUMENT", "not_found_error": "NOT_FOUND"}
 
 
-@guided
 @define(eq=False)
 class StrictGemini(Scripted):
     """A provider that answers ``:generateContent`` as Gemini does, and rejects what it rejects.

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from attrs import define
 
-from polycontext.base import guided
 from polycontext.window.providers import Provider, without
 from polycontext.window.providers.responses import ID_STARTS
 
@@ -60,7 +59,6 @@ STARTS: Mapping[str, str] = {
 """The start of an item's id, by type."""
 
 
-@guided
 @define(eq=False)
 class StrictResponses(Scripted):
     """A provider that answers ``/v1/responses`` as OpenAI does, and rejects what it rejects.
