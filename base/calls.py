@@ -8,7 +8,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, cast, get_args, get_origin
 
 from attrs import frozen
-from attrs.exceptions import FrozenInstanceError
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=type)
@@ -69,8 +68,6 @@ def guided(kind: T) -> T:
         added["__getitem__"] = misused
     if not hasattr(kind, "__len__") and not hasattr(kind, "__bool__"):
         added |= {"__len__": misused, "__bool__": lambda _: True}
-    if kind.__setattr__.__name__ == "_frozen_setattrs":
-        added["__setattr__"] = _refuse_setting
     for name, method in added.items():
         setattr(kind, name, method)
     return kind
@@ -118,11 +115,6 @@ def look_up(self: object, name: str) -> Any:
     raise AttributeError(_Missing(type(self), name), name=None)
 
 
-def _refuse_setting(self: object, name: str, _: object) -> Never:
-    kind = type(self).__name__
-    raise FrozenInstanceError(f"{kind} is immutable. Use a copy: attrs.evolve(old, {name}=...).")
-
-
 def _unknown_keyword(function: Callable[..., Any], given: dict[str, Any]) -> str:
     """Return what is wrong with a keyword that the function does not know, or nothing."""
     known, name = _keywords(function), _name_of(function)
@@ -139,7 +131,8 @@ def _usage(function: Callable[..., Any], problem: str) -> str:
     none = Parameter.empty
     bare = [each.replace(annotation=none, default=none) for each in _parameters(function)]
     usage = f"{_name_of(function)}{Signature(bare)}"
-    return f"{problem.replace('.__init__()', '()')}. Use {usage}."
+    problem = problem.rpartition("<locals>.")[2].replace(".__init__()", "()")
+    return f"{problem}. Use {usage}."
 
 
 def _name_of(function: Callable[..., Any]) -> str:

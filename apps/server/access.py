@@ -86,7 +86,8 @@ class Access:
             "token",
             "too short",
             not any(len(token) < SHORTEST_TOKEN for token in self.tokens),
-            f"(token,) with at least {SHORTEST_TOKEN} characters in each, as `secrets.token_urlsafe()` makes them",
+            f"at least {SHORTEST_TOKEN} characters, as `secrets.token_urlsafe()` makes them; in "
+            "Python a tuple of them, (token,)",
         )
         require(
             "token",
