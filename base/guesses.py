@@ -15,8 +15,6 @@ from .errors import did_you_mean, similar
 
 _ROOT = Path(__file__).parents[1]
 _ADAPTERS = _ROOT / "adapters"
-_MOST = 24
-"""How many names a message lists."""
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 """By class, by keyword and by import: guesses, separated by spaces, and what to write."""
@@ -37,18 +35,21 @@ def attribute_advice(kind: type, name: str) -> str:
 
 def keyword_advice(function: str, name: str, known: Collection[str]) -> str:
     """Return what to write for a keyword that a function does not know."""
+    if meant := _meant(name, known):
+        return did_you_mean(meant[:1])
     table = TABLES["attributes"].get(function, {})
     if cure := _cure(table, f"{name}=") or _cure(table, name):
         return f" Use {cure}."
-    if meant := keyword_for(name, known):
-        return did_you_mean([meant])
-    return f" Use {', '.join(known)}."
+    return did_you_mean(similar(name, known, 1)) or _listed(known)
 
 
 def keyword_for(name: str, known: Collection[str]) -> str | None:
     """Return which of the known keywords a guess means, None if that cannot be told."""
-    meant = (guess("keywords", name) or "").split()
-    return next((each for each in (*meant, *similar(name, known, 1, 0.7)) if each in known), None)
+    return next(iter((*_meant(name, known), *similar(name, known, 1, 0.7))), None)
+
+
+def _meant(name: str, known: Collection[str]) -> list[str]:
+    return [each for each in (guess("keywords", name) or "").split() if each in known]
 
 
 def guess(table: str, name: str) -> str | None:
@@ -80,8 +81,8 @@ def _cure(table: Mapping[str, str], name: str) -> str | None:
     return next((cure for guesses, cure in table.items() if name in guesses.split()), None)
 
 
-def _listed(names: list[str]) -> str:
-    return f" Use {', '.join(names)}." if 0 < len(names) <= _MOST else ""
+def _listed(names: Collection[str]) -> str:
+    return f" Use {', '.join(names)}." if names else ""
 
 
 @cache

@@ -100,22 +100,22 @@ _NO_LISTENERS = (type, FunctionType, BuiltinFunctionType, MethodType)
 
 
 @guided
-class LogMethod(partial[tuple[Turn, ...]]):
-    """The method `log` of a session; used as a list, it says that it is called."""
+class ListMethod(partial[Sequence[Any]]):
+    """A method of a session that returns a list; used as a list, it says that it is called."""
 
 
 def _listed(method: F) -> F:
-    """Return the method `log` as a descriptor that makes a `LogMethod`."""
-    return cast("F", _Listed(method))
+    """Return a method as a descriptor that makes a `ListMethod`."""
+    return cast("F", _Listed(with_usage(method)))
 
 
 class _Listed:
-    def __init__(self, method: Callable[..., tuple[Turn, ...]]) -> None:
+    def __init__(self, method: Callable[..., Sequence[Any]]) -> None:
         update_wrapper(cast("Any", self), method)
         self._method = method
 
     def __get__(self, session: object, owner: object) -> object:
-        return self._method if session is None else LogMethod(self._method, session)
+        return self._method if session is None else ListMethod(self._method, session)
 
 
 class _ClassTwin(Generic[P]):
@@ -732,6 +732,7 @@ class ContextSession(metaclass=Guided):
 
     # --- requests -----------------------------------------------------------------------
 
+    @_listed
     def messages(
         self, provider: Format | None = None, *, allow_open: bool = False
     ) -> list[dict[str, Any]]:

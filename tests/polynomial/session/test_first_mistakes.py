@@ -156,11 +156,15 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
         r"no attribute 'tokens'\. Use session\.window\.total_tokens",
         lambda session: getattr(session.usage, "tokens"),  # noqa: B009
     ),
-    "log[0]": (TypeError, r"Use session\.log\(\)", lambda session: session.log[0]),  # type: ignore[index]
-    "turns of the log": (TypeError, r"Use session\.log\(\)", lambda session: [*session.log]),  # type: ignore[misc]
+    "log[0]": (TypeError, r"Use a call: session\.log\(\)", lambda session: session.log[0]),  # type: ignore[index]
+    "turns of the log": (
+        TypeError,
+        r"Use a call: session\.log\(\)",
+        lambda session: [*session.log],
+    ),  # type: ignore[misc]
     "the number of the log": (
         TypeError,
-        r"Use session\.log\(\)",
+        r"Use a call: session\.log\(\)",
         lambda session: len(session.log),  # type: ignore[arg-type]
     ),
     "other tools in the middle": (
