@@ -144,8 +144,8 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
         r"a reply of up to 9,000 tokens needs .* the budget is 4,000.* Shorten it or raise",
         call("view", reserve=9000),
     ),
-    "history()": (TypeError, r"Use session\.log\(\)", call("history")),
-    "history[0]": (TypeError, r"Use session\.log\(\)", lambda session: session.history[0]),
+    "history()": (TypeError, r"Use session\.log\(\), or session\.history\.events", call("history")),
+    "history[0]": (TypeError, r"Use session\.log\(\)", lambda session: session.history[0]),  # type: ignore[index]
     "the turns of the history": (
         AttributeError,
         r"no attribute 'turns'\. Use session\.log\(\)",
@@ -156,15 +156,11 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
         r"no attribute 'tokens'\. Use session\.window\.total_tokens",
         lambda session: getattr(session.usage, "tokens"),  # noqa: B009
     ),
-    "log[0]": (TypeError, r"Use a call: session\.log\(\)", lambda session: session.log[0]),  # type: ignore[index]
-    "turns of the log": (
-        TypeError,
-        r"Use a call: session\.log\(\)",
-        lambda session: [*session.log],
-    ),  # type: ignore[misc]
+    "log[0]": (TypeError, r"session\.log\(\)", lambda session: session.log[0]),  # type: ignore[index]
+    "turns of the log": (TypeError, r"session\.log\(\)", lambda session: [*session.log]),  # type: ignore[misc]
     "the number of the log": (
         TypeError,
-        r"Use a call: session\.log\(\)",
+        r"session\.log\(\)",
         lambda session: len(session.log),  # type: ignore[arg-type]
     ),
     "other tools in the middle": (

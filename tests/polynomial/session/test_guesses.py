@@ -1,6 +1,5 @@
 """Guesses of people who know other libraries: each error names what to write here."""
 
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -328,7 +327,7 @@ class Names(dict[str, Any]):
 
 
 @pytest.fixture
-def names(tmp_path: Path) -> Iterator[Names]:
+def names(tmp_path: Path) -> Names:
     """Return the names that the expressions use."""
     session = ContextSession(4000, counter=FAST)
     session.add_user_turn("Book me a train.")
@@ -343,7 +342,7 @@ def test_a_wrong_name_or_call_says_what_to_write(names: Names, expression: str, 
     with pytest.raises((AttributeError, TypeError)) as wrong:
         eval(expression, {}, names)  # noqa: S307 - the table above
     assert words in str(wrong.value)
-    assert not hasattr(wrong.value, "name") or wrong.value.name is None
+    assert getattr(wrong.value, "name", None) is None  # or Python adds a guess of its own
 
 
 @pytest.mark.parametrize(("statement", "words"), IMPORTS)
