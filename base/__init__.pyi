@@ -1,5 +1,5 @@
 from . import codec, effects, json_data, law
-from .calls import with_usage
+from .calls import Guided, guided, look_up, misused, with_usage
 from .column import Column
 from .errors import (
     CallerError,
@@ -14,7 +14,6 @@ from .errors import (
     is_installed,
     is_number,
     is_whole,
-    lookup_error,
     must_be,
     require,
     require_extra,
@@ -28,6 +27,7 @@ __all__ = [
     "CallerError",
     "CollaboratorError",
     "Column",
+    "Guided",
     "InvalidDataError",
     "InvalidOptionError",
     "Law",
@@ -39,13 +39,15 @@ __all__ = [
     "codec",
     "did_you_mean",
     "effects",
+    "guided",
     "is_installed",
     "is_number",
     "is_whole",
     "json_data",
     "law",
     "laws_of",
-    "lookup_error",
+    "look_up",
+    "misused",
     "must_be",
     "require",
     "require_extra",

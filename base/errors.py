@@ -9,11 +9,11 @@ When one of these errors is raised, nothing has changed.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from importlib.util import find_spec
 from math import inf
 from types import UnionType
-from typing import Any, Never, TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 from attrs import Attribute, define, field
 
@@ -68,30 +68,13 @@ def advised(problem: str, advice: str) -> str:
     return f"{problem.removesuffix('.')}. {advice.removesuffix('.')}."
 
 
-def lookup_error(places: Mapping[str, str]) -> Callable[[object, str], Never]:
-    """Return a `__getattr__` whose error says where the names in `places` are found.
-
-    For another name, it names a similar attribute.
-    """
-
-    def __getattr__(self: object, name: str) -> Never:  # noqa: N807 - becomes one
-        problem = f"{type(self).__name__!r} object has no attribute {name!r}"
-        if name in places:
-            problem += f". Use {places[name]}."
-        public = [each for each in dir(type(self)) if each[0] != "_"]
-        if name not in places and name[0] != "_" and (near := similar(name, public, 1)):
-            problem += f".{did_you_mean(near)}"
-        # Python adds a guess of its own to an error that names the attribute.
-        raise AttributeError(problem, name=None)
-
-    return __getattr__
-
-
-def similar(name: object, known: Iterable[object], most: int = 3) -> tuple[str, ...]:
+def similar(
+    name: object, known: Iterable[object], most: int = 3, cutoff: float = 0.6
+) -> tuple[str, ...]:
     """Return the names in `known` that are similar to `name`, the most similar first."""
     from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
 
-    return tuple(get_close_matches(str(name), map(str, known), most))
+    return tuple(get_close_matches(str(name), map(str, known), most, cutoff))
 
 
 def did_you_mean(near: Collection[str]) -> str:

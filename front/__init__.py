@@ -5,7 +5,8 @@
 <ContextState.EMPTY: 'EMPTY'>
 """
 
-from typing import Any
+import sys
+from typing import Any, cast
 
 import lazy_loader
 
@@ -13,25 +14,35 @@ import lazy_loader
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
-_ELSEWHERE = {
-    "Agent": "polycontext.agents",
-    "FixedThreshold": "polycontext.pressure",
-    "SQLiteStore": "polycontext.polynomial.stores",
-    "wrap": "polycontext.adapters.openai, or .anthropic",
-}
-"""What people import from here, and where it is."""
+class _Adviser:
+    """A finder of imports that is asked last; its error says where a name of the package is."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        """Raise for a public name below this package; there is no such module."""
+        if name.startswith(f"{__name__}.") and "._" not in name:
+            # Without its `name`, or Python swallows it where a name is imported from a package.
+            raise ModuleNotFoundError(_advice(name))
+
+
+def _advice(name: str) -> str:
+    from polycontext.base.guesses import import_advice  # noqa: PLC0415 - errors are rare
+
+    package, _, name = name.rpartition(".")
+    return f"{name} is not in {package}.{import_advice(package, name)}"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ELSEWHERE:
-        raise ImportError(f"{name} is not in polycontext. Import it from {_ELSEWHERE[name]}.")
     if name == "__version__":
         from importlib.metadata import version  # noqa: PLC0415 - slow to import
 
         return version(__name__)
-    if name[0].isupper() and name not in __all__:
-        from polycontext.base import did_you_mean, similar  # noqa: PLC0415 - errors are rare
+    try:
+        return _load(name)
+    except AttributeError:
+        if name[0] == "_":
+            raise
+    raise AttributeError(_advice(f"{__name__}.{name}"))
 
-        if meant := did_you_mean(similar(name, __all__, 1)):
-            raise ImportError(f"{name} is not in polycontext.{meant}")
-    return _load(name)
+
+sys.meta_path.append(cast("Any", _Adviser))

@@ -33,6 +33,7 @@ from .polynomial import (
     StoreError,
 )
 from .polynomial.errors import UnknownPathError
+from .polynomial.session.time_travel import NothingToUndoError
 from .pressure import ConflictError, FloorError
 from .testing import ScriptEndedError
 from .testing.strict import RequestRefusedError
@@ -70,6 +71,7 @@ __all__ = [
     "MissingValueError",
     "NoSummaryError",
     "NodeBudgetError",
+    "NothingToUndoError",
     "OrderError",
     "PillError",
     "PluginError",

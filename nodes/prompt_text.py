@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from polycontext.base import with_usage
 from polycontext.base.json_data import thaw
 from polycontext.linearity import ResourceClass
 
@@ -31,6 +32,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+@with_usage
 def quote(text: str) -> str:
     r"""Return `text` for use after a label: all lines but the first start with the mark.
 

@@ -15,7 +15,6 @@ from typing import (
     Any,
     Concatenate,
     Generic,
-    Never,
     ParamSpec,
     Self,
     TypeVar,
@@ -24,7 +23,7 @@ from typing import (
     overload,
 )
 
-from polycontext.base import lookup_error, require, with_usage
+from polycontext.base import Guided, guided, require, with_usage
 from polycontext.base.effects import Steps, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
@@ -92,60 +91,24 @@ _DEFAULT_TOKENS = 8000
 
 _NO_LISTENERS = (type, FunctionType, BuiltinFunctionType, MethodType)
 
-_ELSEWHERE = {
-    "add_user_message": "session.add_user_turn(text)",
-    "append": "session.add_message(message)",
-    "chat": "your client with session.messages(), or an Agent of polycontext.agents",
-    "compact": "session.compress()",
-    "context": "session.messages()",
-    "cost": "session.usage.spent",
-    "count_tokens": "session.usage",
-    "delete": "ContextSession.history.delete(path, session_id)",
-    "export": "session.history.export()",
-    "fork": "session.history.fork(new_id)",
-    "forget": "session.history.forget(resource_id)",
-    "id": "session.session_id",
-    "load": "ContextSession.open(path, session_id)",
-    "max_tokens": "session.window.max_tokens",
-    "model": "session.usage.model",
-    "reset": "session.clear()",
-    "rewind": "session.history.rewind(revision)",
-    "save": "ContextSession.open(path, session_id), which stores every write",
-    "search": "session.history.search(words)",
-    "summarise": "session.compress()",
-    "summarize": "session.compress()",
-    "summary": "session.window.turns, in which a summary is a turn",
-    "tokens": "session.window.total_tokens",
-    "turns": "session.log(), or window.turns for what the model sees",
-    "undo": "session.history.undo()",
-}
-"""What people look for on a session, and where it is."""
 
-
-class _Log(partial[tuple[Turn, ...]]):
-    """The method `log` of a session; used as a list, it says that it is called."""
-
-    def __getitem__(self, place: object) -> Never:
-        raise TypeError("log is a method. Use session.log()[...].")
-
-    def __iter__(self) -> Never:
-        raise TypeError("log is a method. Use session.log().")
-
-    __len__ = __iter__
+@guided
+class ListMethod(partial[Sequence[Any]]):
+    """A method of a session that returns a list; used as a list, it says that it is called."""
 
 
 def _listed(method: F) -> F:
-    """Return the method `log` as a descriptor that makes a `_Log`."""
-    return cast("F", _Listed(method))
+    """Return a method as a descriptor that makes a `ListMethod`."""
+    return cast("F", _Listed(with_usage(method)))
 
 
 class _Listed:
-    def __init__(self, method: Callable[..., tuple[Turn, ...]]) -> None:
+    def __init__(self, method: Callable[..., Sequence[Any]]) -> None:
         update_wrapper(cast("Any", self), method)
         self._method = method
 
     def __get__(self, session: object, owner: object) -> object:
-        return self._method if session is None else _Log(self._method, session)
+        return self._method if session is None else ListMethod(self._method, session)
 
 
 class _ClassTwin(Generic[P]):
@@ -171,7 +134,8 @@ class HistoryPart:
         return parts.Archive(owner) if session is None else parts.History(session)
 
 
-class ContextSession(Session):
+@guided
+class ContextSession(Session, metaclass=Guided):
     """One conversation: its machine, its log, and every read of it.
 
     See docs/session.md.
@@ -234,7 +198,6 @@ class ContextSession(Session):
     {'role': 'user', 'content': 'Book me a night train to Vienna.'}
     """
 
-    @with_usage
     def __init__(
         self,
         model: Model = None,
@@ -510,6 +473,8 @@ class ContextSession(Session):
         is_again = message is added and revision == self.conversation.revision
         if is_again and not isinstance(message, Mapping) and not when.get("idempotency_key"):
             raise OrderError("assistant", "it was just added", "each answer once")
+        if isinstance(message, str):
+            provider = AUTO  # as in add_message("user", "Hello"), whose first mistake is the text
         output = yield from self._write(
             lambda: build_extend(self.conversation, [message], provider, oversize), **when
         )
@@ -740,6 +705,7 @@ class ContextSession(Session):
 
     # --- requests -----------------------------------------------------------------------
 
+    @_listed
     def messages(
         self, provider: Format | None = None, *, allow_open: bool = False
     ) -> list[dict[str, Any]]:
@@ -949,7 +915,6 @@ class ContextSession(Session):
 
     # --- other agents, and callers that hold names ----------------------------------------
 
-    @with_usage
     def child(
         self,
         task: str,
@@ -1162,14 +1127,15 @@ class ContextSession(Session):
     aclose = twin(close)
 
     if not TYPE_CHECKING:
-        __getattr__ = lookup_error(_ELSEWHERE)
         # The reference lists what the class itself has.
         conversation, window = Session.conversation, Session.window
         output, policy = Session.output, Session.policy
 
         def __setattr__(self, name: str, value: object) -> None:
-            if name in SessionOptions.__annotations__:
-                legal = f"ContextSession.open(store, id, {name}=...)"
+            is_option = name in SessionOptions.__annotations__
+            if is_option or isinstance(getattr(type(self), name, None), property):
+                opening = f"ContextSession.open(store, id, {name}=...)"
+                legal = opening if is_option else "an event that changes it: session.send(event)"
                 raise AttributeError(f"{name} cannot be set. Use {legal}.")
             super().__setattr__(name, value)
 

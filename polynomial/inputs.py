@@ -13,6 +13,7 @@ from polycontext.base import (
     InvalidDataError,
     InvalidOptionError,
     UnknownNameError,
+    guided,
     must_be,
     safe_repr,
 )
@@ -145,6 +146,7 @@ _PAYLOADS: Mapping[Kind, tuple[Any, str]] = {
 Payload = Turn | str | int | float | Fulfilment | Edit | Promotion | Standing | Arguments | None
 
 
+@guided
 @frozen
 class ContextInput:
     """One input: a direction of the polynomial and its payload (docs/machine.md).
@@ -309,6 +311,7 @@ class ContextInput:
         return made
 
 
+@guided
 @frozen
 class ContextOutput:
     """The result of an input: the new window and state, and what changed along the way.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, require, with_usage
+from polycontext.base import InvalidDataError, InvalidOptionError, guided, require, with_usage
 from polycontext.linearity import ResourceClass, ToolRule
 from polycontext.linearity.classification import classified_by
 from polycontext.pressure import (
@@ -51,6 +51,7 @@ _TRIES = 16
 """How often a larger budget is tried before an error names one."""
 
 
+@guided
 @frozen
 class Projection:
     """The projected messages, with a report on what was changed.
@@ -85,9 +86,11 @@ class Projection:
     rules: tuple[str, ...] = field(default=(), repr=False)
     reserve: int = 0
 
-    def __iter__(self) -> Never:
+    def __iter__(self, *_: object) -> Never:
         """Refuse to be iterated: the messages are one of its fields."""
         raise InvalidDataError("projection", "it is a report, not a list", "its .messages")
+
+    __getitem__ = __iter__
 
     @property
     def reached(self) -> bool:

@@ -13,7 +13,7 @@ from itertools import count
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.base import CallerError, InvalidOptionError, is_number, must_be, require
+from polycontext.base import CallerError, InvalidOptionError, guided, is_number, must_be, require
 from polycontext.base.effects import Effect, Steps, call, in_thread, procedure, twin
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice, Turn
 
@@ -62,6 +62,7 @@ class ConflictError(CallerError, RuntimeError):
         return f"{self.what}: expected {self.expected}, found {self.found}. {self.legal}."
 
 
+@guided
 @frozen(repr=False)
 class CompressionResult:
     """The report of a compression: the new window and the cost (docs/pressure.md).
@@ -129,6 +130,7 @@ class CompressionResult:
         )
 
 
+@guided
 @frozen
 class ContextProjector:
     """Compresses windows: the lower adjoint of a Galois connection (docs/pressure.md).

@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.base import is_number, is_whole, must_be
+from polycontext.base import guided, is_number, is_whole, must_be
 from polycontext.linearity import ResourceClass, ToolRule
 from polycontext.window import (
     AtomColumns,
@@ -31,6 +31,7 @@ def _is_count(value: object) -> bool:
 _check_share = must_be(lambda value: is_number(value, 0, 1), "a share from 0.0 to 1.0")
 
 
+@guided
 @frozen
 class Reach:
     """The options that say which turns compression keeps complete, as far as there is room.

@@ -14,7 +14,7 @@ from typing import Protocol
 from attrs import field, frozen
 from attrs.validators import optional
 
-from polycontext.base import is_number, must_be, require
+from polycontext.base import guided, is_number, must_be, require
 from polycontext.window import ContextWindow, Role, Turn
 
 _REPEATS = 3
@@ -27,6 +27,7 @@ _ATOMS_A_REPEAT = 4
 _check_share = optional(must_be(lambda value: is_number(value, 0, 1), "0.0 to 1.0"))
 
 
+@guided
 @frozen
 class Signals:
     """How the task is going: progress and error rate as shares, and whether it loops.
@@ -55,6 +56,7 @@ class Threshold(Protocol):
         ...
 
 
+@guided
 @frozen
 class FixedThreshold:
     """A threshold with constant marks.
@@ -79,6 +81,7 @@ class FixedThreshold:
         return pressure > self.high(signals)
 
 
+@guided
 @frozen
 class AdaptiveThreshold(FixedThreshold):
     """A threshold whose high mark moves within [minimum, maximum] with the agent's signals.

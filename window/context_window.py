@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from attrs import evolve
 
-from polycontext.base import is_number, require, whole_number
+from polycontext.base import guided, is_number, require, whole_number
 from polycontext.linearity import (
     UNIX_EPOCH,
     Classifier,
@@ -31,6 +31,7 @@ from .turn import Turn
 from .window_contents import Epoch, WindowContents, WindowFacts, WindowSettings
 
 
+@guided
 class ContextWindow(StoreComonad[Turn | None]):
     """The view that the model sees, as a ``Store[Turn | None]`` of a conversation.
 

@@ -20,9 +20,11 @@ from attrs import field, frozen
 from polycontext.base import (
     InvalidOptionError,
     UnknownNameError,
+    guided,
     require,
     similar,
     whole_number,
+    with_usage,
 )
 
 from .model_table import Listed, listed_models
@@ -58,6 +60,7 @@ def _check_family(value: object) -> None:
         raise UnknownNameError("tokenizer family", str(value), tuple(families()))
 
 
+@guided
 @frozen
 class ModelProfile:
     """The properties that a session derives from a model's name.
@@ -171,6 +174,7 @@ class ModelCounter:
         return CalibratedCounter(words, profile.factor)
 
 
+@with_usage
 def find_model(name: "str | ModelProfile") -> ModelProfile:
     """Return the profile of a model; a profile is returned unchanged.
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from attrs import evolve, field, fields, frozen
 
+from polycontext.base import guided
 from polycontext.base.json_data import EMPTY, check_text, freeze_object
 from polycontext.linearity import UNIX_EPOCH, in_utc
 
@@ -40,6 +41,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
+@guided
 @frozen
 class ToolCall:
     """A tool call: its id, the tool's name, and the arguments as the model's own JSON text.
@@ -165,6 +167,7 @@ def _parts(value: Iterable[Part]) -> tuple[Part, ...]:
 
 
 # Every turn allocates one of these, so it saves the slot for weak references.
+@guided
 @frozen(weakref_slot=False)
 class Turn:
     """An immutable message: role, content and tool calls (docs/window.md, "Turns and atoms").

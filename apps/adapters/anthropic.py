@@ -5,7 +5,7 @@ It covers messages, sync and async, streaming, and tool runners.
 
 from typing import Any, TypeVar, cast
 
-from polycontext.base import require, require_extra
+from polycontext.base import require, require_extra, with_usage
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import options_for
 from polycontext.window.providers import get_format
@@ -17,9 +17,13 @@ require_extra("anthropic", extra="anthropic", purpose=__name__)
 
 from anthropic import Middleware
 
+__path__: list[str] = []
+"""As in `polycontext.errors`: an import of another name is answered."""
+
 Client = TypeVar("Client")
 
 
+@with_usage
 def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     """Return a client of the same type whose requests fit into the window of `model`.
 
@@ -38,11 +42,13 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
         "client",
         client,
         hasattr(client, "with_middleware") and hasattr(client, "messages"),
-        "an Anthropic or AsyncAnthropic of the package anthropic, 2.12 or newer",
+        "an Anthropic or AsyncAnthropic of the package anthropic, 2.12 or newer; for another "
+        "client, wrap of polycontext.adapters.openai or .gemini",
     )
     sdk: Any = client
     bridges = Bridges(model, options, "anthropic")
 
+    @with_usage
     def session(_: Any, messages: Any, /) -> ContextSession:
         return bridges.session(messages)
 

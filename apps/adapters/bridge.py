@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, cast, runtime_checkable
 
 from attrs import evolve, frozen
 
-from polycontext.base import InvalidDataError, require
+from polycontext.base import InvalidDataError, guided, require
 from polycontext.base.effects import Effect, Steps, call, procedure, twin, within
 from polycontext.polynomial import ContextOverflowError, ContextSession, known_again
 from polycontext.polynomial.session import TRIES, context_tools, pairs_of
@@ -69,6 +69,7 @@ class Fitted(Generic[N]):
             _LOG.warning("nothing was learned of a report: %s", error)
 
 
+@guided
 class Bridge(Generic[N]):
     """Fit a framework's messages into a window, for any number of conversations at once.
 

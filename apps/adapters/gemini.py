@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from attrs import evolve
 
-from polycontext.base import InvalidOptionError, require_extra
+from polycontext.base import InvalidOptionError, require_extra, with_usage
 from polycontext.base.effects import Effect, Steps, adrive, call, drive, procedure, twin
 
 from .bridge import Bridge, Fitted, find_session
@@ -21,6 +21,7 @@ Client = TypeVar("Client")
 _PATHS = (":generateContent", ":streamGenerateContent")
 
 
+@with_usage
 def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     """Return a client of the same type whose requests fit into the window of `model`.
 

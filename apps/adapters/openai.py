@@ -6,15 +6,19 @@ It covers chat completions and responses, sync and async, streamed and parsed.
 from inspect import iscoroutinefunction
 from typing import Any, TypeVar, cast
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, with_usage
 from polycontext.polynomial import ContextSession
 
 from .bridge import Bridge, Fitted
 from .wire_dialect import Bridges, Message, besides_of, learn_from
 
+__path__: list[str] = []
+"""As in `polycontext.errors`: an import of another name is answered."""
+
 Client = TypeVar("Client")
 
 
+@with_usage
 def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     """Return a client of the same type whose requests fit into the window of `model`.
 
@@ -33,7 +37,7 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     kind: Any = getattr(type(client), "_wraps", type(client))
     prepare = getattr(kind, "_prepare_options", None)
     if prepare is None or not hasattr(client, "chat"):
-        raise InvalidOptionError("client", client, "an OpenAI or AsyncOpenAI of the package openai")
+        raise InvalidOptionError("client", client, _LEGAL)
     bridges = Bridges(model, options, *(provider for _, provider in _PATHS.values()))
 
     def bridge_of(request: Any) -> Bridge[Message]:
@@ -60,6 +64,7 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
             learn_from(given["options"].json_data.fitted, given["response"])
         return kind._process_response(self, **given)  # noqa: SLF001 - as `_prepare_options`
 
+    @with_usage
     def session(_: Any, messages: Any, /) -> ContextSession:
         return bridges.session(messages)
 
@@ -78,6 +83,12 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
 
 _PATHS = {"/chat/completions": ("messages", "openai"), "/responses": ("input", "openai-responses")}
 """Path of a request → the field that holds its messages, and their format."""
+
+
+_LEGAL = (
+    "an OpenAI or AsyncOpenAI of the package openai; for a client of Anthropic or Google, wrap of "
+    "polycontext.adapters.anthropic or .gemini"
+)
 
 
 class _Body(dict[str, Any]):

@@ -12,7 +12,14 @@ from typing import Any, Never, cast
 from attrs import define, field, frozen
 
 from polycontext.agent_context import ArtifactExternalizer
-from polycontext.base import CallerError, InvalidDataError, UnknownNameError, require
+from polycontext.base import (
+    CallerError,
+    InvalidDataError,
+    UnknownNameError,
+    guided,
+    misused,
+    require,
+)
 from polycontext.base.effects import (
     Effect,
     Steps,
@@ -72,6 +79,7 @@ class Pieces:
         return await anext(self._pieces, None)
 
 
+@guided
 @define
 class Agent:
     """The nodes of a session's machine, run with a model and tools.
@@ -144,9 +152,7 @@ class Agent:
         nodes = self.session.conversation.machine.regions["node"].nodes
         return cast("Node | None", nodes.get(self.session.regions["node"]))
 
-    def __call__(self, *_: object) -> Never:
-        """Raise: `send` takes a message."""
-        raise TypeError("an agent is not a function. Use agent.send(text).")
+    __call__ = misused
 
     # --- what users call -----------------------------------------------------------------
 

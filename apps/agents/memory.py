@@ -16,7 +16,7 @@ from attrs import evolve, field, fields, frozen, has
 
 from polycontext.agent_context import AgentContext
 from polycontext.agent_context.records import AgentRun
-from polycontext.base import CallerError
+from polycontext.base import CallerError, guided
 from polycontext.base.json_data import freeze, thaw
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes import (
@@ -47,6 +47,7 @@ _UNTOLD = ("timestamp", "provenance")
 _log = logging.getLogger("polycontext.agents")
 
 
+@guided
 @frozen
 class AgentMemory:
     """What an agent knows at one revision of its session; immutable.

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import Factory, field, frozen
 
-from polycontext.base import InvalidOptionError, require
+from polycontext.base import InvalidOptionError, require, with_usage
 from polycontext.window.providers import dumped
 
 from .requests import ModelRequest
@@ -204,6 +204,7 @@ _APIS = {"openai": CHAT, "openai-responses": RESPONSES, "anthropic": ANTHROPIC, 
 _OF_SDK = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"}
 
 
+@with_usage
 def model_of(
     client: Any, name: str, *, provider: str | None = None, max_tokens: int = 4096
 ) -> SdkModel:

@@ -16,7 +16,7 @@ from polycontext.agent_context import (
     retrieve_artifact,
     to_data,
 )
-from polycontext.base import InvalidDataError, UnknownNameError, require
+from polycontext.base import InvalidDataError, UnknownNameError, guided, require
 from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.cost import Meter
 from polycontext.polynomial import ContextSession
@@ -34,6 +34,7 @@ _log = logging.getLogger("polycontext.agents")
 _ARTIFACTS = "retrieval.artifacts"
 
 
+@guided
 class SharedContext:
     """An `AgentContext` that agents share: the journal of a session is its store.
 

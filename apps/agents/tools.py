@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import asdict, frozen, has
 
-from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, require
+from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, guided, require
 from polycontext.base.json_data import freeze, thaw
 from polycontext.nodes import SessionIdRegistry
 from polycontext.nodes.entities import EntityStatus, EntityVerb, RefRefusedError, check_id
@@ -54,6 +54,7 @@ def _tool_of(function: Any) -> "Tool":
     return Tool(name, function, (getdoc(function) or "").partition("\n\n")[0])
 
 
+@guided
 @frozen
 class Tool:
     """A tool: `run` takes its arguments by name, with real ids.
@@ -79,6 +80,8 @@ class Tool:
     label: str = "name"
 
     def __attrs_post_init__(self) -> None:
+        legal = 'a text that names the tool: Tool("name", function)'
+        require("name", self.name, isinstance(self.name, str), legal)
         legal = "a function that takes its arguments by name"
         try:
             known = signature(self.run).parameters.values()

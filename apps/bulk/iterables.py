@@ -6,13 +6,14 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.base import InvalidDataError, PolycontextError, is_whole, require
+from polycontext.base import InvalidDataError, PolycontextError, is_whole, require, with_usage
 
 from .pieces import Done, Piece, Rejected
 from .pool import Pool
 from .rows import Row, RowCompressor
 
 
+@with_usage
 def compress_rows(
     rows: Iterable[Row],
     max_tokens: int | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidDataError, require
+from polycontext.base import InvalidDataError, guided, require
 from polycontext.polynomial import Projection, project
 from polycontext.transcripts import messages_of_record
 from polycontext.window.providers import AUTO, Message, Provider, WireFormat, format_of
@@ -25,6 +25,7 @@ def _names(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(columns)
 
 
+@guided
 @frozen
 class RowCompressor:
     """Shortens the messages of a row to a budget; calling it with a row returns the new row.

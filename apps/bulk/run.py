@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Protocol, Self
 
 from attrs import asdict, define, field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, require
+from polycontext.base import InvalidDataError, InvalidOptionError, require, with_usage
 from polycontext.polynomial.stores import FileLock
 
 from .figures import Figures
@@ -74,6 +74,7 @@ class Progress:
     figures: Figures = field(factory=Figures)
 
 
+@with_usage
 def compress_file(
     source: str | Path,
     output: str | Path,

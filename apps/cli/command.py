@@ -143,9 +143,15 @@ class Group(click.Group):
         """Return the command that the arguments name, or suggest similar ones."""
         if args[0] in self.modules or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        near = did_you_mean(similar(args[0], self.modules))
-        meant = near or f" Use {', '.join(self.modules)}."
-        raise click.UsageError(f"No such command {args[0]!r}.{meant}", ctx)
+        from polycontext.base.guesses import guess  # noqa: PLC0415 - errors are rare
+
+        meant = guess("commands", args[0])
+        if meant is None and args[0] in getattr(self.get_command(ctx, "session"), "modules", ()):
+            meant = f"session {args[0]}"
+        use = f" Use {ctx.find_root().command_path} {meant}." if meant else ""
+        use = use or did_you_mean(similar(args[0], self.modules, 1, 0.7))
+        use = use or f" Use {', '.join(self.modules)}."
+        raise click.UsageError(f"No such command {args[0]!r}.{use}", ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command of that name, or None if there is none."""

@@ -22,13 +22,6 @@ _LEGAL = {
 }
 """What to use for an argument, where a program in Python can pass more."""
 
-_FLAGS = dict.fromkeys(("--budget", "--tokens", "--limit", "--window"), "--max-tokens") | {
-    "--db": "--store",
-    "--out": "--output",
-    "--keep-last": "--keep-recent",
-}
-"""What people call an option, and its name here."""
-
 
 def message_of(error: Exception, *, is_stored: bool = True) -> str:
     """Return the message of an error, with what to do in terms of commands.
@@ -78,14 +71,14 @@ def about_flag(error: InvalidOptionError, context: click.Context) -> str | None:
 
 
 def about_usage(error: click.UsageError) -> str:
-    """Return Click's message, for a value with what is possible in its place."""
+    """Return Click's message with what is possible: a flag, the arguments, or a value."""
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-        name, command = error.option_name, error.ctx.command
-        if isinstance(command, click.Group):
-            return f"No option {name!r} here. Write it after the command."
-        known = [flag for each in command.params for flag in each.opts]
-        if _FLAGS.get(name) in known:
-            return f"No such option {name!r}. Use {_FLAGS[name]}."
+        return _about_option(error.option_name, error.ctx.command)
+    is_count = type(error) is click.UsageError and error.message.startswith("Got unexpected")
+    if error.ctx is not None and (is_count or isinstance(error, click.MissingParameter)):
+        pieces = error.ctx.command.collect_usage_pieces(error.ctx)
+        problem = error.format_message().removesuffix(".")
+        return f"{problem}. Use {' '.join((error.ctx.command_path, *pieces))}."
     # The subclasses say that a parameter is missing, or that there is none.
     if type(error) is not click.BadParameter or error.param is None or error.ctx is None:
         return error.format_message()
@@ -101,6 +94,17 @@ def about_usage(error: click.UsageError) -> str:
             return f"{given}.{meant} Use {', '.join(names)}."
         case _:
             return error.format_message()
+
+
+def _about_option(flag: str, command: click.Command) -> str:
+    from polycontext.base.guesses import keyword_for  # noqa: PLC0415 - errors are rare
+
+    if isinstance(command, click.Group):
+        return f"No option {flag!r} here. Write it after the command."
+    flags = [max(each.opts, key=len) for each in command.params if isinstance(each, click.Option)]
+    known = {each.lstrip("-").replace("-", "_"): each for each in flags}
+    meant = keyword_for(flag.lstrip("-").replace("-", "_"), known)
+    return f"No such option {flag!r}. Use {known[meant] if meant else ', '.join(flags)}."
 
 
 def _bounds(kind: click.IntRange | click.FloatRange) -> str:

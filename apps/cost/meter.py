@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from polycontext.base import CallerError, UnknownNameError, is_number, require, whole_number
+from polycontext.base import CallerError, UnknownNameError, guided, is_number, require, whole_number
 from polycontext.polynomial import ContextSession
 from polycontext.pressure.cache import CachePlan, as_plan
 from polycontext.pressure.schedule import Prices
@@ -60,6 +60,7 @@ class Cost:
         )
 
 
+@guided
 class Meter:
     """Adds up the reported usage of a session's requests, and refuses requests over a limit.
 

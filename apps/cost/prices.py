@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from polycontext.base import UnknownNameError, similar
+from polycontext.base import UnknownNameError, similar, with_usage
 from polycontext.pressure.schedule import Prices
 from polycontext.window.model_profiles import find_listed
 
@@ -22,6 +22,7 @@ TABLE: Mapping[str, Prices] = {name: Prices(**row) for name, row in _LONG.items(
 in the larger table."""
 
 
+@with_usage
 def cost_of(tokens: Tokens, prices: Prices) -> float:
     """Return the cost of one request.
 
@@ -37,6 +38,7 @@ def cost_of(tokens: Tokens, prices: Prices) -> float:
     return (asked + said) / 1_000_000
 
 
+@with_usage
 def prices_of(model: str) -> Prices:
     """Return the list prices of a model, in US dollars.
 

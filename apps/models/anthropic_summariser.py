@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
+from polycontext.base import guided
 from polycontext.window.providers import Message, Provider, fresh
 
 from .model_summariser import Asked, ModelSummariser
@@ -32,6 +33,7 @@ _NOT_WHOLE = {
 }
 
 
+@guided
 @frozen
 class AnthropicSummariser(ModelSummariser):
     """A summariser that calls an Anthropic model (docs/summarisers.md).

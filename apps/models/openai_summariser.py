@@ -4,11 +4,13 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
+from polycontext.base import guided
 from polycontext.window.providers import Provider
 
 from .model_summariser import Asked, ModelSummariser
 
 
+@guided
 @frozen
 class OpenAISummariser(ModelSummariser):
     """A summariser that calls a model through OpenAI's Chat Completions (docs/summarisers.md).

@@ -14,7 +14,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from polycontext.base import require
+from polycontext.base import guided, require
 
 from .loop_lock import LoopLock
 
@@ -51,6 +51,7 @@ _IS_KNOWN = "polycontext.known"
 _INSPECTS = "polycontext.inspects"
 
 
+@guided
 @frozen
 class Access:
     """The access rules of a server, which identify a user by bearer token.
@@ -85,7 +86,8 @@ class Access:
             "token",
             "too short",
             not any(len(token) < SHORTEST_TOKEN for token in self.tokens),
-            f"at least {SHORTEST_TOKEN} characters, as `secrets.token_urlsafe()` makes them",
+            f"at least {SHORTEST_TOKEN} characters, as `secrets.token_urlsafe()` makes them; in "
+            "Python a tuple of them, (token,)",
         )
         require(
             "token",

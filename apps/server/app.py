@@ -15,7 +15,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import JSONResponse
 
 from polycontext import __version__
-from polycontext.base import CallerError, PolycontextError, UnknownNameError
+from polycontext.base import CallerError, PolycontextError, UnknownNameError, with_usage
 from polycontext.linearity import UnknownResourceError
 from polycontext.models import Answering, ScriptedAnswering
 from polycontext.pills import PillError, Resolver
@@ -52,6 +52,7 @@ _CODES: tuple[tuple[type[PolycontextError], int], ...] = (
 )
 
 
+@with_usage
 def create_app(
     store: SessionStore,
     answering: Callable[[], Answering] = ScriptedAnswering,

@@ -11,7 +11,7 @@ from typing import Any
 from opentelemetry.metrics import MeterProvider, get_meter
 from opentelemetry.trace import SpanKind, TracerProvider, get_tracer
 
-from polycontext.base import require
+from polycontext.base import guided, require
 from polycontext.pressure import Fulfilment, is_summary
 
 _NAME = "polycontext"
@@ -19,6 +19,7 @@ _SECOND = 1_000_000_000
 """Nanoseconds."""
 
 
+@guided
 class CompressionTelemetry:
     """A listener that records every compression of one session, as a span and in two histograms.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, field
 
-from polycontext.base import CallerError, InvalidOptionError
+from polycontext.base import CallerError, InvalidOptionError, guided
 
 Reply = str | Mapping[str, Any] | BaseException | type[BaseException] | Callable[[Any], Any]
 """A scripted reply: a text, an assistant message, an error to raise, or a function of the request.
@@ -63,6 +63,7 @@ def _check_reply(reply: object, where: str) -> None:
         raise InvalidOptionError(where, dict(reply), "a message of role 'assistant'")
 
 
+@guided
 @define
 class ScriptedModel:
     r"""A stand-in for a model that plays a script and records its requests.

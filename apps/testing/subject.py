@@ -96,7 +96,9 @@ def _found(name: str) -> Any:
         value: Any = import_module(module)
     except Exception as error:  # importing a module can raise anything
         problem = f"cannot be imported: {type(error).__name__}: {error}"
-        raise InvalidDataError(what, problem, "a module that imports") from error
+        raise InvalidDataError(
+            what, problem, "a module that imports, by its dotted name"
+        ) from error
     try:
         return attrgetter(path)(value)
     except AttributeError as error:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from polycontext.base import require
+from polycontext.base import require, with_usage
 
 from ..resource_class import ResourceClass
 from .constraints import states_mostly
@@ -178,6 +178,7 @@ class ToolRule:
         return tuple(json.dumps(called.get(name), sort_keys=True) for name in self.per)
 
 
+@with_usage
 def keep_last(*tools: str, per: str | Sequence[str] = ()) -> ToolRule:
     """Return a rule by which a later call of a tool replaces the earlier ones.
 
@@ -199,6 +200,7 @@ def keep_last(*tools: str, per: str | Sequence[str] = ()) -> ToolRule:
     )
 
 
+@with_usage
 def never_yield(*tools: str) -> ToolRule:
     """Return a rule that keeps the calls of `tools` and their results verbatim.
 
@@ -210,6 +212,7 @@ def never_yield(*tools: str) -> ToolRule:
     return ToolRule(Yielding.NEVER, _names("tools", tools, least=1))
 
 
+@with_usage
 def yield_first(*tools: str) -> ToolRule:
     """Return a rule that drops the calls of `tools` and their results before anything else.
 

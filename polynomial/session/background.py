@@ -9,7 +9,7 @@ from typing import Any, Literal, Unpack
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.base import require
+from polycontext.base import guided, require
 from polycontext.base.effects import Effect, Steps, adrive, drive, procedure, twin
 from polycontext.pressure import (
     ConflictError,
@@ -83,6 +83,7 @@ class _Flight:
         return self.task is not None and not self.task.done()
 
 
+@guided
 class Background(SessionPart):
     """Watches the session's writes and manages its background summaries.
 

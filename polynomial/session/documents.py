@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 import orjson
 
-from polycontext.base import require
+from polycontext.base import guided, require
 from polycontext.base.effects import Steps, procedure, twin
 from polycontext.window.providers import AUTO
 
@@ -22,6 +22,7 @@ from .commands import (
 from .writer import SessionPart
 
 
+@guided
 class Documents(SessionPart):
     """JSON data by name: each name is a companion, saved as it is now, or a patched document."""
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, Unpack
 import orjson
 from attrs import evolve, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, require
+from polycontext.base import InvalidDataError, InvalidOptionError, guided, require
 from polycontext.base.codec import is_cut_off, json_object, structured
 from polycontext.base.effects import drive, twin
 from polycontext.window import Turn
@@ -291,6 +291,7 @@ def _line(data: Mapping[str, Any]) -> str:
 # --- all sessions of a store ------------------------------------------------------------
 
 
+@guided
 class Archive(Generic[S]):
     """All sessions of a store, opened as one session class."""
 

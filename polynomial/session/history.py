@@ -5,16 +5,16 @@ from contextlib import nullcontext, suppress
 from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Never, Unpack
+from typing import Any, Generic, Unpack
 
 from polycontext.base import (
     InvalidOptionError,
+    guided,
     is_number,
     is_whole,
-    lookup_error,
+    misused,
     require,
     whole_number,
-    with_usage,
 )
 from polycontext.base.effects import Steps, procedure, twin
 from polycontext.pressure import ConflictError
@@ -57,22 +57,14 @@ from .time_travel import (
 from .writer import TRIES, S, Writer
 
 
+@guided
 class History(Generic[S]):
     """The history of a session: read past states, rewind, fork, search, export and erase."""
 
     def __init__(self, session: S) -> None:
         self._session = session
 
-    def __call__(self, *_: object) -> Never:
-        """Raise: it is neither called nor a list."""
-        raise TypeError("history is an object. Use session.log(), or session.history.events().")
-
-    __getitem__ = __iter__ = __call__
-
-    if not TYPE_CHECKING:
-        __getattr__ = lookup_error(
-            {"turns": "session.log()", "delete": "ContextSession.history.delete(path, id)"}
-        )
+    __call__ = misused
 
     @property
     def revision(self) -> int:
@@ -243,7 +235,6 @@ class History(Generic[S]):
 
     aundo = twin(undo)
 
-    @with_usage
     def fork(self, new_id: str, moment: Moment | None = None) -> S:
         """Return a new, independent session with the same store, options and content.
 
@@ -483,7 +474,6 @@ class History(Generic[S]):
 
     # --- export -------------------------------------------------------------------------
 
-    @with_usage
     def export(self) -> Iterator[str]:
         """Return an iterator over the whole session as lines of JSON: a header, then the events.
 

@@ -245,7 +245,10 @@ def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
 
 def check_rules(rules: Any) -> tuple[ToolRule, ...]:
     """Return `rules`; raise `InvalidOptionError` if it is not a list of rules."""
-    legal = 'a list of rules, such as [keep_last("read_file", per="path")]'
+    legal = (
+        'a list of rules about tools, such as [keep_last("read_file", per="path")]; for a '
+        "standing instruction, session.rules.add(text)"
+    )
     require("rules", rules, isinstance(rules, list | tuple), legal)
     for index, rule in enumerate(rules):
         require(f"rules[{index}]", rule, isinstance(rule, ToolRule), legal)

@@ -6,7 +6,7 @@ See docs/rules.md.
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Unpack
 
-from polycontext.base import require
+from polycontext.base import guided, require
 from polycontext.base.effects import Steps, procedure, twin
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.classification import RuleKind
@@ -22,6 +22,7 @@ _SAID = "This no longer applies: {}"
 _KINDS = tuple(kind.value for kind in RuleKind)
 
 
+@guided
 class Rules(SessionPart):
     """The rules of the user since the last `clear`, in the order in which they were stated."""
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from attrs import evolve
 
-from polycontext.base import InvalidOptionError, require
+from polycontext.base import InvalidOptionError, advised, require
 from polycontext.linearity import UnknownResourceError
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.rules import is_rule, revoked_ids
@@ -126,17 +126,17 @@ def build_undo(session: Session, key: str | None) -> Undo:
     undoable = lineages(events)[-1].undoable
     number = next(reversed([*undoable]), 0) if key is None else number_of(events, key)
     if not undoable:
-        legal = "no compression stands after the last clear or rewind"
-        raise _NothingToUndoError("id", key, legal)
+        raise NothingToUndoError("receipt_id", key, "session.history.rewind(revision) to go back")
     require("id", key, number in undoable, ", ".join(map(receipt_id, [*undoable][-_LISTED:])))
     return Undo(conversation_at(session, undoable[number]), session.window)
 
 
-class _NothingToUndoError(InvalidOptionError):
-    """No compression can be taken back; `legal` says why."""
+class NothingToUndoError(InvalidOptionError):
+    """No compression can be taken back."""
 
     def __str__(self) -> str:
-        return f"Nothing to undo: {self.legal}."
+        problem = "Nothing to undo: no compression stands after the last clear or rewind"
+        return advised(problem, f"Use {self.legal}")
 
 
 _LISTED = 9

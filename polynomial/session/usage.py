@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 from attrs import evolve, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, is_whole, require
+from polycontext.base import InvalidDataError, InvalidOptionError, guided, is_whole, require
 from polycontext.base.effects import drive
 from polycontext.window.providers import Provider, Rendered, anthropic, as_provider, dumped
 
@@ -127,6 +127,7 @@ class Evidence:
         return max(0, round(self.reported - self.factor * self.last.tokens))
 
 
+@guided
 class Usage(SessionPart):
     """The requests of a session, and what is known about their size."""
 

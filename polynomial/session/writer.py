@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary, ref
 
 from attrs import evolve
 
-from polycontext.base import CallerError, InvalidOptionError, lookup_error, require
+from polycontext.base import CallerError, InvalidOptionError, guided, misused, require
 from polycontext.base.effects import Effect, Steps, call, drive, in_thread, within
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, default_summariser
 from polycontext.window import ContextWindow, Role, Turn
@@ -928,19 +928,12 @@ class Session:
 
 S = TypeVar("S", bound=Session)
 
-_ELSEWHERE = {
-    "max_tokens": "session.window.max_tokens",
-    "set": 'patch(name, lambda _: [{"op": "add", "path": "", "value": data}])',
-    "tokens": "session.window.total_tokens",
-}
-"""What people look for on a part, and where it is."""
 
-
+@guided
 class SessionPart:
     """The methods for one subject of a session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    if not TYPE_CHECKING:
-        __getattr__ = lookup_error(_ELSEWHERE)
+    __call__ = misused

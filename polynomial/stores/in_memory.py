@@ -5,6 +5,7 @@ from threading import Lock
 
 from attrs import define, field
 
+from polycontext.base import guided
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 
@@ -53,6 +54,7 @@ class _Kept:
         )
 
 
+@guided
 class InMemoryStore:
     """A store that keeps sessions in memory; thread-safe.
 

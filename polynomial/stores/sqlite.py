@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from polycontext.base import is_number, require
+from polycontext.base import guided, is_number, require
 from polycontext.base.effects import twin
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
@@ -26,6 +26,7 @@ from .sqlite_index import indexed, read_index, update_index
 from .sqlite_journals import SQLiteJournal
 
 
+@guided
 class SQLiteStore:
     """A store for sessions in a SQLite file.
 
@@ -61,7 +62,8 @@ class SQLiteStore:
             raise StoreError(
                 f"store {str(path)!r}",
                 "no such file",
-                "Pass the path of a file that holds sessions",
+                "Pass the path of a file that holds sessions, or create it with "
+                "ContextSession.open or polycontext session new",
             )
         self._file = SQLiteFile.shared(Path(path), timeout)
         self._closing = weakref.finalize(self, self._file.release)

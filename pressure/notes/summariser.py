@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen, validators
 
+from polycontext.base import guided
 from polycontext.window import TokenCounter, Turn
 
 from ..gist import unframed
@@ -21,6 +22,7 @@ _LEAST_ROOM = 0.3
 """The share of the room that must be left beside the frozen part."""
 
 
+@guided
 @frozen(kw_only=True)
 class ExtractiveSummariser:
     """A summariser that writes a note within a token limit (docs/summarisers.md).

@@ -16,7 +16,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidDataError, is_whole
+from polycontext.base import InvalidDataError, guided, is_whole
 from polycontext.base.json_data import INTEGERS, check_text, freeze_object
 
 FILENAME, START_LINE, END_LINE, PACKAGE = "filename", "start_line", "end_line", "package"
@@ -217,6 +217,7 @@ def _id(value: object) -> str:
     return value
 
 
+@guided
 @frozen
 class ContextItem:
     """An immutable piece of code or text with its metadata, id and timestamp (docs/attachments.md).

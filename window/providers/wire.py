@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from attrs import field, frozen
 
-from polycontext.base import UnknownNameError
+from polycontext.base import UnknownNameError, guided
 
 from ..errors import InvalidMessagesError
 from ..turn import Turn
@@ -99,6 +99,7 @@ class Parsed:
     omitted: tuple[int, ...] = ()
 
 
+@guided
 @frozen
 class Rendered:
     """Messages that are ready to send, with `system` for providers that take it separately.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 
-from polycontext.base import is_whole, require
+from polycontext.base import guided, is_whole, require
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter, compact, default_counter
 from polycontext.window.providers import Provider
 from polycontext.window.tokens import TURN_OVERHEAD
@@ -34,6 +34,7 @@ def check_window(_instance: object, _attribute: object, value: object) -> None:
     require("window", value, is_whole(value, 1), "a number of tokens, at least 1")
 
 
+@guided
 @define(eq=False)
 class Scripted(ABC):
     """A provider that judges requests by its vendor's rules, and answers from a script.

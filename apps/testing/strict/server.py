@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self, cast
 import orjson
 from attrs import define, field
 
-from polycontext.base import InvalidOptionError, require
+from polycontext.base import InvalidOptionError, guided, require
 
 from .provider import Endpoint, Event, RequestRefusedError, StrictProvider, invalid_request
 
@@ -36,6 +36,7 @@ def _stream_path(provider: StrictProvider) -> str:
     return getattr(provider, "stream_path", provider.path)
 
 
+@guided
 @define(eq=False)
 class StrictServer:
     """A server for `providers` on a port of 127.0.0.1 while its `with` block runs.
