@@ -614,9 +614,10 @@ def test_an_undo_that_no_longer_fits_says_so(tmp_path: Path, opened: Open) -> No
         undo = tab.button("Undo the last compression")
         undo.click()
         tab.page.get_by_text("The compression was undone.").wait_for()
+        undo.wait_for(state="detached")
         tab.choose("Compress")
-        undo.wait_for()
-        fill(tab, 60)
+        tab.page.locator('.gauge[data-status="compressed"]').wait_for()
+        press(tab)
         undo.click()
         tab.page.get_by_text("This compression can no longer be undone").wait_for()
 
