@@ -83,6 +83,11 @@ class Inspector:
                 if is_summary(turn)
             ],
             "rules": [*map(rule_data, session.rules.list())],
+            "ended": [
+                {**rule_data(rule), "how": rule.ended_how, "by": rule.ended_by}
+                for rule in session.rules.list(ended=True)
+                if not rule.stands
+            ],
             "cost": {
                 "calls": spent.calls,
                 "inputTokens": spent.input_tokens,

@@ -1,6 +1,7 @@
 """`polycontext serve`: a server for chats that runs until it is stopped."""
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import Mapping, Sequence
@@ -43,7 +44,7 @@ from .options import (
     default_store,
     model_at,
 )
-from .output import FAULT, CommandError, tell
+from .output import FAULT, CommandError, is_verbose, tell
 from .pills import resolvers_of
 
 TOKENS = "POLYCONTEXT_TOKEN"
@@ -172,6 +173,8 @@ def serve(
     programs in the store, read-only. Without --model or --agent, a built-in script answers. Stop
     it with Ctrl+C.
     """
+    if is_verbose():
+        logging.getLogger("polycontext.server").setLevel(logging.DEBUG)
     _check_proxies(proxies)
     # An empty variable counts as a token that is too short, not as no token.
     listed = () if token_file is None else token_file.read().split("\n")

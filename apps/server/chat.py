@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from textwrap import shorten
 from typing import Any, Self
 
 from attrs import define
@@ -71,7 +72,7 @@ class About:
         """Return the name, or the beginning of the first message as it is now."""
         users = (turn for turn in self.session.conversation.log if turn.role is Role.USER)
         said = (turn.text for turn in users if attachment_of(turn) is None)
-        title = self.name or " ".join(next(said, "").split())[:_LONGEST_TITLE]
+        title = self.name or shorten(next(said, ""), _LONGEST_TITLE, placeholder="…")
         return f"{title} (branch)" if title and self.is_branch else title
 
     def to_data(self) -> dict[str, Any]:
@@ -379,6 +380,7 @@ class Chat:
 
     def _report_failure(self, what: str, error: BaseException) -> None:
         # The error may contain addresses and keys, so only the log has its details.
-        _log.error("no answer", exc_info=error)
+        is_detailed = _log.isEnabledFor(logging.DEBUG)
+        _log.error("no answer: %r", error, exc_info=error if is_detailed else None)
         self._problem = what
         self.feed.publish(PROBLEM, {"what": what})

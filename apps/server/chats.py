@@ -89,7 +89,7 @@ class Chats:
         self._machine = options.get("machine", ContextMachine)
         self.models, self._timeout = models or {"": answering()}, timeout
         self._shared = store if isinstance(store, SharedStore) else None
-        self._sources = sources or Sources()
+        self.sources = sources or Sources()
         self._open: OrderedDict[str, Chat] = OrderedDict()
         self._alone: WeakValueDictionary[str, LoopLock] = WeakValueDictionary()
         self._closed = False
@@ -241,7 +241,7 @@ class Chats:
             self._closed = True
             await asyncio.gather(*(chat.close() for chat in self._open.values()))
             self._open.clear()
-            await self._sources.close()
+            await self.sources.close()
             for model in self.models.values():
                 await model.aclose()
 
@@ -269,7 +269,7 @@ class Chats:
                     self._open[key] = Chat(
                         await made(key),
                         self.models,
-                        self._sources,
+                        self.sources,
                         timeout=self._timeout,
                         is_read_only=key.startswith(OTHER),
                     )

@@ -43,9 +43,8 @@ def _object(description: str, names: str = "", **properties: Any) -> dict[str, A
     }
 
 
-_RULES = _list(
-    _object("A rule, and the id of the message that states it.", "id text kind scope messageId")
-)
+_RULE = "id text kind scope messageId"
+_RULES = _list(_object("A rule, and the id of the message that states it.", _RULE))
 
 
 def gives(schema: str, code: int = 200) -> dict[int | str, dict[str, Any]]:
@@ -90,7 +89,7 @@ def schemas() -> dict[str, Any]:
             chats=_list(_object("A chat.", chat)),
             deleted=_list(_object("A chat, and the seconds left to restore it.", f"{chat} undo%")),
         ),
-        "Settings": _object("What the page may offer.", "inspect! models* editor! store?"),
+        "Settings": _object("What the page may offer.", "inspect! models* editor! names! store?"),
         "History": _object(
             "A page of messages, oldest first. Pass `before` to get the page before it; it is null "
             "on the first page.",
@@ -172,6 +171,7 @@ def _inspection_schemas() -> dict[str, Any]:
                 )
             ),
             rules=_RULES,
+            ended=_list(_object("A rule that has ended: how, and by what.", f"{_RULE} how by")),
             cost=_object(
                 "What providers reported.",
                 "calls# inputTokens# cachedTokens# outputTokens# durationMs# usd%",

@@ -133,6 +133,7 @@ async def settings(request: Request, chats: All) -> dict[str, Any]:
         "inspect": inspects,
         "models": [*filter(None, chats.models)],
         "editor": inspects and state.editor is not None,
+        "names": chats.sources.offers_names,
         "store": state.place if inspects else None,
     }
 

@@ -62,6 +62,11 @@ class Sources:
         self._until = 0.0
         self._looking: asyncio.Task[None] | None = None
 
+    @property
+    def offers_names(self) -> bool:
+        """Return whether a message can name anything."""
+        return bool(self._resolvers.resolvers)
+
     async def completions(self, prefix: str, limit: int) -> list[dict[str, Any]]:
         """Return the completions of `prefix`, best first."""
         if self._looking is None or (self._looking.done() and monotonic() > self._until):

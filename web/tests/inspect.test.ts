@@ -2,8 +2,10 @@ import { expect, test } from "vitest";
 import { groupsOf } from "../src/app/Chats";
 import { withFormulas } from "../src/chat/formulas";
 import { attachmentOf } from "../src/chat/pillText";
-import { departureOf, type Moment, type Receipt, viewAt } from "../src/inspect/data";
+import { departureOf, type Moment, type Receipt, type Turn, viewAt } from "../src/inspect/data";
+import { fileOf } from "../src/inspect/TurnLink";
 import { cellsOf } from "../src/inspect/Window";
+import { around, seenAs, speakerOf } from "../src/inspect/words";
 
 function moment(kind: string, came: string, places: number[] = [], went = ""): Moment {
   const ids = (text: string) => text.split(" ").filter(Boolean);
@@ -104,4 +106,31 @@ test("chats are grouped by date; sessions of other programs stand apart", () => 
     ["April", "d"],
     ["Other programs", "e"],
   ]);
+});
+
+test("a summarised message is seen as far as the summary quotes it", () => {
+  const lines = [
+    { text: "We keep medlars on shelf 40.", sources: ["t3"] },
+    { text: "Cider is cold.", sources: ["t5"] },
+  ];
+  const summaries = [{ id: "g9", tokens: 9, sources: ["t3", "t5"], lines }];
+  const turn = { id: "t3", fate: "summarised", gist: "g9" } as Turn;
+  expect(seenAs(turn, summaries, "Medlars, shelf 40")).toBe("Seen in the summary");
+  expect(seenAs(turn, summaries, "We keep medlars and cider.")).toBe("Partly in the summary");
+  expect(seenAs(turn, summaries, "cold")).toBe("Not seen: summarised");
+  expect(seenAs({ ...turn, fate: "dropped" }, summaries, "medlars")).toBe("Dropped");
+  expect(speakerOf({ role: "user", tool: null, kind: "summarised" })).toBe("Summary");
+});
+
+test("a line of a search begins near the first word that was found", () => {
+  const text = "It was a long summer, and the medlars came late.";
+  expect(around(text, "MEDLARS late")).toBe("…and the medlars came late.");
+  expect(around(text, "it was")).toBe(text);
+  expect(around(text, "plums")).toBe(text);
+});
+
+test("a file is shown by its name and text, whatever fences stand in it", () => {
+  const text = "### File\n#### notes.txt\n````text\na\n```\nb\n```\n````";
+  expect(fileOf(text)).toEqual({ name: "notes.txt", text: "a\n```\nb\n```" });
+  expect(fileOf("### File\nnothing")).toBe(null);
 });

@@ -24,3 +24,11 @@ test.each([
 ])("no text for developers is shown: %s", (error, sentence) => {
   expect(sentenceOf(error)).toBe(sentence);
 });
+
+test("what does not fit is named by what was asked for", () => {
+  const refused = new Refused(413, "", "ContextOverflowError", false, { tokens: 2402, most: 2223 });
+  expect(sentenceOf(refused)).toContain("This message needs 2,402 tokens");
+  expect(sentenceOf(refused, "undo")).toBe(
+    "This compression can no longer be undone: the context would need 2,402 tokens, and 2,223 fit.",
+  );
+});

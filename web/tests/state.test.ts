@@ -30,8 +30,8 @@ test("a file that was attached is not answered", () => {
   expect([state.writing, ids(state)]).toEqual([false, "u1"]);
 });
 
-test("a new message of the user is being answered until the assistant's own stands", () => {
-  const sent = after(said(""), newest(""), said("u1"));
+test("a message that the server answers is being answered until the assistant's own stands", () => {
+  const sent = after(said(""), newest(""), said("u1", { answering: true }));
   expect([sent.writing, ids(sent)]).toEqual([true, "u1"]);
   const streaming = [delta("Hel"), delta("lo")].reduce(reduce, sent);
   expect([streaming.streaming, streaming.writing]).toEqual(["Hello", true]);
@@ -44,8 +44,13 @@ test("a new message of the user is being answered until the assistant's own stan
   ]);
 });
 
+test("a message in the user's name that nobody answers, such as a revoked rule, is not waited for", () => {
+  expect(after(said("u1 a1"), newest("u1 a1"), said("u1 a1 u2")).writing).toBe(false);
+});
+
 test("an answer that ended without a word is not waited for", () => {
-  expect(after(said(""), newest(""), said("u1"), said("u1")).writing).toBe(false);
+  const sent = said("u1", { answering: true });
+  expect(after(said(""), newest(""), sent, said("u1")).writing).toBe(false);
 });
 
 test("who comes in the middle of an answer sees that one is written", () => {
@@ -127,12 +132,12 @@ test("a problem stands until it is read or something new is answered", () => {
     what: "The model did not answer.",
   });
   expect(reduce(state, said("u1")).problem).toBe("The model did not answer.");
-  expect(reduce(state, said("u1 a1 u2")).problem).toBe(null);
+  expect(reduce(state, said("u1 a1 u2", { answering: true })).problem).toBe(null);
   expect(reduce(state, { type: "problem", what: null }).problem).toBe(null);
 });
 
 test("what is on its way is shown until it has arrived", () => {
   const state = after(said(""), newest(""), { type: "pending", content: "plums" });
   expect(state.pending).toBe("plums");
-  expect(reduce(state, said("u1")).pending).toBe(null);
+  expect(reduce(state, said("u1", { answering: true })).pending).toBe(null);
 });

@@ -43,7 +43,7 @@ def main() -> int:
             _taken(tab, "page-message")
             tab = _opened(browser, url, "light")
             tab.page.get_by_role("slider").fill("30")
-            tab.page.get_by_text("What the model saw at turn 30").first.wait_for()
+            tab.page.get_by_text("What the model saw at step 30").first.wait_for()
             _taken(tab, "page-past")
             tab = _opened(browser, url, "light", NARROW)
             tab.button("Context").click()

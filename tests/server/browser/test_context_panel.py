@@ -58,23 +58,23 @@ def name_of(url: str, *, own: bool) -> str:
 def answers(tab: Tab) -> None:
     """Ask the panel everything that can be asked without changing the session."""
     panel = tab.page.get_by_role("complementary", name="Context")
-    panel.get_by_role("slider", name="What the model saw at turn").wait_for()
+    panel.get_by_role("slider", name="What the model saw at step").wait_for()
     assert panel.get_by_role("heading", name="Cost").is_visible()
     panel.get_by_role("searchbox", name="Search the log").fill(FACT)  # is it still seen?
     found = panel.get_by_role("list", name="Messages found").get_by_role("button").first
-    found.filter(has_text=re.compile("Summarised|Dropped")).wait_for()
+    found.filter(has_text=re.compile("summar|Dropped")).wait_for()
     found.click()  # what replaced it, and why?
     message = tab.page.get_by_role("dialog")
     message.get_by_role("heading", name="What replaced it").wait_for()
     assert message.locator("dl dd").count() > 0
     assert FACT in message.get_by_role("region", name="Text of the message").inner_text()
     message.get_by_role("button", name="Close").click()
-    slider = panel.get_by_role("slider", name="What the model saw at turn")
+    slider = panel.get_by_role("slider", name="What the model saw at step")
     slider.fill("5")  # what did the model see at turn 5?
-    tab.page.get_by_text("What the model saw at turn 5 of").wait_for()
+    tab.page.get_by_text("What the model saw at step 5 of").wait_for()
     tab.messages.filter(has_text=FACT).wait_for()
-    panel.get_by_text("since the turn before").click()
-    panel.get_by_role("list", name="Difference to the turn before").get_by_role(
+    panel.get_by_text("since the step before").click()
+    panel.get_by_role("list", name="Difference to the step before").get_by_role(
         "button"
     ).first.wait_for()
     tab.button("Back to now").click()
@@ -90,7 +90,7 @@ def test_the_panel_of_a_chat_answers_and_brings_back(browser: Any, store: Path) 
         found = tab.page.get_by_role("list", name="Messages found").get_by_role("button").first
         found.click()
         tab.button("Bring back").click()
-        found.get_by_text("Seen word for word").wait_for()
+        found.get_by_text("Seen verbatim").wait_for()
         assert tab.faults == []
 
 
@@ -151,7 +151,7 @@ def test_axe_finds_nothing_in_the_panel(browser: Any, store: Path, scheme: str, 
         clean(tab, "message")
         tab.button("Close").click()
         tab.page.get_by_role("slider").fill("5")
-        tab.page.get_by_text("What the model saw at turn 5 of").first.wait_for()
+        tab.page.get_by_text("What the model saw at step 5 of").first.wait_for()
         clean(tab, "past")
         tab.button("Hide context").click()
         tab.messages.filter(has_text=FACT).wait_for()  # what the model saw stays

@@ -22,6 +22,8 @@ LONG = "What stands on the shelves? I can see " + "plums, pears, quinces, cider 
 
 Open = Callable[..., Tab]
 
+WIDE = {"width": 1280, "height": 800}
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
@@ -202,7 +204,7 @@ def test_an_edit_takes_back_what_came_behind_it(server: Served, opened: Open) ->
     tab = opened(server.url)
     tab.send("plums", "So you say: plums")
     tab.send("pears", "So you say: pears")
-    for key in ("Escape", "Control+Enter"):
+    for key in ("Escape", "Enter"):
         own = tab.page.locator('.message[data-role="user"]').first
         own.hover()
         own.get_by_role("button", name="Edit").click()
@@ -513,6 +515,154 @@ def test_a_long_history_comes_page_by_page(tmp_path: Path, opened: Open) -> None
         assert seen == set(range(400))
 
 
+def test_a_rule_is_revoked_without_an_answer(server: Served, opened: Open) -> None:
+    """The page waits for nothing, shows a notice, and the panel strikes the rule through."""
+    tab = opened(server.url, viewport=WIDE)
+    tab.send("From now on, always answer in French.", "So you say: From")
+    panel = tab.page.get_by_role("complementary", name="Context")
+    panel.get_by_role("button", name="Revoke From now on").click()
+    tab.page.get_by_text("Revoked.").wait_for()
+    tab.page.locator(".notice").get_by_text("This no longer applies: From now on").wait_for()
+    panel.locator("del", has_text="always answer in French").wait_for()
+    panel.get_by_text("Revoked at step").wait_for()
+    assert tab.page.get_by_text("writing…").count() == 0
+    assert tab.button("Answer again").count() == 0
+    tab.send("plums", "So you say: plums")
+
+
+def test_what_is_said_is_shown_wherever_the_reader_was(tmp_path: Path, opened: Open) -> None:
+    """Sending and attaching scroll to the end."""
+    long_session(tmp_path / "chats.db", 100, max_tokens=9000)
+    with served(tmp_path / "chats.db", "--max-tokens", "9000") as server:
+        tab = opened(f"{server.url}/#/s/long")
+        tab.says("line 99")
+        conversation = tab.page.locator(".conversation")
+        for act in ("send", "attach"):
+            conversation.hover()
+            tab.page.mouse.wheel(0, -1500)
+            tab.button("Newest").wait_for()
+            if act == "send":
+                tab.send("plums", "So you say: plums")
+            else:
+                file = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"pears"}
+                tab.page.get_by_label("Files to attach").set_input_files([file])
+                tab.says("a.txt")
+            tab.button("Newest").wait_for(state="detached")
+
+
+DROP = """name => {
+  const data = new DataTransfer();
+  data.items.add(new File(["jars of pears"], name, { type: "text/plain" }));
+  const target = document.querySelector(name === "box.txt" ? ".cm-content" : ".conversation");
+  const heard = kind => target.dispatchEvent(
+    new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+  heard("dragover");
+  const isOffered = document.querySelector(".drop-here") !== null;
+  return [isOffered, heard("drop")];
+}"""
+
+
+@pytest.mark.parametrize("name", ["box.txt", "chat.txt"])
+def test_a_file_is_dropped_anywhere_and_only_attached(
+    server: Served, opened: Open, name: str
+) -> None:
+    """The browser does not open it, the editor does not insert it, and its text can be read."""
+    tab = opened(server.url)
+    tab.send("plums", "So you say: plums")
+    tab.input.fill("pears")
+    _, is_left_to_the_browser = tab.page.evaluate(DROP, name)
+    assert not is_left_to_the_browser
+    chip = tab.says(name)
+    assert tab.input.inner_text() == "pears"
+    chip.get_by_text("tokens").wait_for()
+    chip.get_by_role("button", name=name).click()
+    dialog = tab.page.get_by_role("dialog")
+    dialog.get_by_role("heading", name=name).wait_for()
+    text = dialog.get_by_role("region", name="Text of the message").inner_text()
+    assert text == "jars of pears"
+
+
+def test_what_was_brought_back_can_be_kept(tmp_path: Path, opened: Open) -> None:
+    """A notice offers it; the dialog tells what became of the message, step by step."""
+    with served(tmp_path / "chats.db", "--max-tokens", "900") as server:
+        tab = opened(server.url, viewport=WIDE)
+        fill(tab, 60)
+        tab.choose("Compress")
+        tab.page.get_by_text("Summarised for the model:").last.wait_for()
+        gone = tab.page.locator('.message[data-sent="false"]').last
+        gone.hover()
+        gone.get_by_role("button", name="Restore").click()
+        tab.page.get_by_text("Brought back.").wait_for()
+        tab.page.locator(".toast").get_by_role("button", name="Keep").click()
+        tab.page.get_by_text("Kept: it is never summarised.").wait_for()
+        kept = tab.page.locator('.message[data-pinned="true"]').last
+        kept.hover()
+        kept.get_by_role("button", name="What became of it").click()
+        path = tab.page.get_by_role("dialog").get_by_text("brought back at step")
+        assert "summarised at step" in path.inner_text()
+        tab.button("Close").click()
+        tab.button("Show what the model sees").first.click()
+        tab.page.locator(".banner").get_by_role("button", name="Show all messages").click()
+
+
+def test_an_undo_that_no_longer_fits_says_so(tmp_path: Path, opened: Open) -> None:
+    """A compression is undone with a notice; later, the reason speaks of it and of no message."""
+    with served(tmp_path / "chats.db", "--max-tokens", "900", "--by-hand") as server:
+        tab = opened(server.url, viewport=WIDE)
+        press(tab)
+        tab.choose("Compress")
+        undo = tab.button("Undo the last compression")
+        undo.click()
+        tab.page.get_by_text("The compression was undone.").wait_for()
+        undo.wait_for(state="detached")
+        tab.choose("Compress")
+        tab.page.locator('.gauge[data-status="compressed"]').wait_for()
+        press(tab)
+        undo.click()
+        tab.page.get_by_text("This compression can no longer be undone").wait_for()
+
+
+def test_titles_are_searched_renamed_and_marked(tmp_path: Path, opened: Open) -> None:
+    """A search without a match says so, the title's menu renames, and a branch has a mark."""
+    with served(tmp_path / "chats.db") as server:
+        tab = opened(server.url)
+        tab.send("plums", "So you say: plums")
+        tab.choose("Rename")
+        tab.page.get_by_label("Name of the chat").fill("Orchard")
+        tab.page.keyboard.press("Enter")
+        tab.page.get_by_role("heading", name="Orchard").wait_for()
+        tab.choose("Branch")
+        tab.page.get_by_role("img", name="Branch").wait_for()
+        assert tab.button("Name a file or symbol").count() == 0  # no folder is served
+        tab.page.get_by_label("Search the chats").fill("zebra")
+        tab.page.get_by_text("No chat has this in its title.").wait_for()
+
+
+def test_a_branch_at_ones_own_message_offers_an_answer(server: Served, opened: Open) -> None:
+    """It was never answered there, so nothing is answered again; a failure offers one button."""
+    tab = opened(server.url)
+    tab.send("plums", "So you say: plums")
+    own = tab.messages.filter(has_text="plums").first
+    own.hover()
+    own.get_by_role("button", name="Branch").click()
+    tab.button("Answer").click()
+    tab.says("So you say: plums")
+    tab.send("Do it badly")
+    tab.button("Try again").wait_for()
+    assert tab.button("Answer again").count() == 0
+
+
+def test_escape_closes_the_panel_of_a_phone(server: Served, opened: Open) -> None:
+    """The keyboard leaves the sheet as it leaves a dialog."""
+    tab = opened(server.url, viewport={"width": 360, "height": 800})
+    tab.send("plums", "So you say: plums")
+    tab.button("Context").click()
+    panel = tab.page.get_by_role("complementary", name="Context")
+    panel.get_by_role("searchbox").focus()
+    tab.page.keyboard.press("Escape")
+    panel.wait_for(state="detached")
+
+
 class Recorder:
     """Stand between a browser and a server, and keep every byte that the browser receives."""
 
@@ -581,7 +731,7 @@ def test_no_byte_that_a_browser_receives_is_private(tmp_path: Path, opened: Open
         tab.page.get_by_text("Summarised for the model:").last.wait_for()
         tab.send("Do it badly")
         tab.page.get_by_role("alert").get_by_text("No answer").wait_for()
-        tab.button("Answer again").click()
+        tab.button("Try again").click()
         tab.page.get_by_role("alert").get_by_text("No answer").wait_for()
         assert tab.page.get_by_role("button", name="Context").count() == 0
         tab.choose("Clear")

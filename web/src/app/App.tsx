@@ -13,7 +13,13 @@ import { TokenForm } from "./TokenForm";
 import { keepToken, keptToken } from "./token";
 import { Workspace } from "./Workspace";
 
-const NO_SETTINGS: Settings = { inspect: false, models: [], editor: false, store: null };
+const NO_SETTINGS: Settings = {
+  inspect: false,
+  models: [],
+  editor: false,
+  names: false,
+  store: null,
+};
 
 /** Show the page: the chats of whoever is there, and one of them. */
 export function App() {
@@ -23,6 +29,7 @@ export function App() {
   const [{ chats, deleted }, setLists] = useState<Lists>({ chats: [], deleted: [] });
   const [settings, setSettings] = useState(NO_SETTINGS);
   const [isOpen, setOpen] = useState(false);
+  const [renamed, setRenamed] = useState<string | null>(null);
   const [isDenied, setDenied] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
 
@@ -77,7 +84,7 @@ export function App() {
 
   const listed = chats.find(({ id }) => id === session);
   const first = said(chat.contextProps).find(({ content }) => attachmentOf(content) === null);
-  const title = listed?.title || first?.content.slice(0, 80) || "New chat";
+  const title = listed?.title || shortened(first?.content ?? "") || "New chat";
   useEffect(() => {
     document.title = session === null ? "polycontext" : `${title} – polycontext`;
   }, [session, title]);
@@ -124,7 +131,11 @@ export function App() {
   // A chat in which nothing was said is in nobody's way.
   const shown = chats
     .filter(({ id, title: name }) => name || id === session || id === begun)
-    .map((each) => (each.id === session ? { ...each, title } : each));
+    .map((each) =>
+      each.id === session && chat.known
+        ? { ...each, title, pressure: chat.contextProps.pressure }
+        : each,
+    );
   return (
     <div
       className="page"
@@ -141,6 +152,8 @@ export function App() {
         <Chats
           chats={shown}
           current={session}
+          renamed={renamed}
+          onRenaming={setRenamed}
           onOpen={open}
           onRename={(which, name) => void patch(which, { title: name })}
           onDelete={(which) => void remove(which)}
@@ -169,7 +182,16 @@ export function App() {
         onList={() => setOpen(!isOpen)}
         choices={
           session !== null && !listed?.readOnly
-            ? [{ name: "Delete", isBad: true, act: () => void remove(session) }]
+            ? [
+                {
+                  name: "Rename",
+                  act: () => {
+                    setOpen(true);
+                    setRenamed(session);
+                  },
+                },
+                { name: "Delete", isBad: true, act: () => void remove(session) },
+              ]
             : []
         }
         onModel={(model) => session !== null && void patch(session, { model })}
@@ -204,6 +226,14 @@ function useBegun(session: string | null) {
   const isOwn = session !== null && own.current?.id === session;
   const key = session === null ? `new ${fresh}` : isOwn ? own.current?.key : session;
   return { begun: own.current?.id ?? null, begin, renew, key };
+}
+
+/** Characters of a title. */
+const LONGEST = 80;
+
+/** Return the beginning of a text, up to a whole word. */
+function shortened(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST).replace(/\s+\S*$/, "")}…` : text;
 }
 
 /** Move the keyboard to where messages are written; the address names the chat, so it must not change. */

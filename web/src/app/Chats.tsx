@@ -1,4 +1,4 @@
-import { Search, SquarePen } from "lucide-react";
+import { GitBranch, Search, SquarePen } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
 import type { Listed } from "../session/client";
 import { Menu } from "./Menu";
@@ -6,6 +6,9 @@ import { Menu } from "./Menu";
 interface Props {
   chats: Listed[];
   current: string | null;
+  /** the chat whose name is being written; null where there is none */
+  renamed: string | null;
+  onRenaming: (session: string | null) => void;
   onOpen: (session: string | null) => void;
   onRename: (session: string, title: string) => void;
   onDelete: (session: string) => void;
@@ -13,9 +16,9 @@ interface Props {
 }
 
 /** List the chats by date, to search, open, rename and delete. */
-export function Chats({ chats, current, onOpen, onRename, onDelete, onFork }: Props) {
+export function Chats({ chats, current, renamed, onRenaming, ...on }: Props) {
+  const { onOpen, onRename, onDelete, onFork } = on;
   const [words, setWords] = useState("");
-  const [renamed, setRenamed] = useState<string | null>(null);
   const found = chats.filter((chat) => titleOf(chat).toLowerCase().includes(words.toLowerCase()));
   // One chat is reached by Tab, the others from it by arrow keys.
   const entry = found.find(({ id }) => id === current) ?? found[0];
@@ -29,13 +32,14 @@ export function Chats({ chats, current, onOpen, onRename, onDelete, onFork }: Pr
         <Search aria-hidden />
         <input
           type="search"
-          placeholder="Search"
+          placeholder="Search titles"
           aria-label="Search the chats"
           value={words}
           onChange={(event) => setWords(event.target.value)}
         />
       </label>
       <div className="chats" onKeyDown={moved}>
+        {words && !found.length && <p className="soft">No chat has this in its title.</p>}
         {groupsOf(found).map(([name, group]) => (
           <section key={name} aria-label={name}>
             <h2>{name}</h2>
@@ -46,7 +50,7 @@ export function Chats({ chats, current, onOpen, onRename, onDelete, onFork }: Pr
                     <Renaming
                       title={titleOf(chat)}
                       onDone={(title) => {
-                        setRenamed(null);
+                        onRenaming(null);
                         if (title) onRename(chat.id, title);
                       }}
                     />
@@ -60,11 +64,14 @@ export function Chats({ chats, current, onOpen, onRename, onDelete, onFork }: Pr
                         onOpen(chat.id);
                       }}
                       onKeyDown={(event) => {
-                        if (event.key === "F2" && !chat.readOnly) setRenamed(chat.id);
+                        if (event.key === "F2" && !chat.readOnly) onRenaming(chat.id);
                         if (event.key === "Delete" && !chat.readOnly) onDelete(chat.id);
                       }}
                     >
-                      <span>{titleOf(chat)}</span>
+                      {titleOf(chat).endsWith(BRANCH) && (
+                        <GitBranch role="img" aria-label="Branch" aria-hidden={false} />
+                      )}
+                      <span title={titleOf(chat)}>{titleOf(chat).replace(BRANCH, "")}</span>
                       {chat.pressure !== null && <Pie pressure={chat.pressure} />}
                     </a>
                   )}
@@ -74,7 +81,7 @@ export function Chats({ chats, current, onOpen, onRename, onDelete, onFork }: Pr
                     choices={[
                       ...(chat.readOnly
                         ? []
-                        : [{ name: "Rename", note: "F2", act: () => setRenamed(chat.id) }]),
+                        : [{ name: "Rename", note: "F2", act: () => onRenaming(chat.id) }]),
                       { name: "Branch", act: () => onFork(chat.id) },
                       ...(chat.readOnly
                         ? []
@@ -91,6 +98,9 @@ export function Chats({ chats, current, onOpen, onRename, onDelete, onFork }: Pr
   );
 }
 
+/** What the server puts behind the title of a branch. */
+const BRANCH = " (branch)";
+
 /** Return what a chat is called. */
 export function titleOf({ title, id }: Listed): string {
   return title || (id ? "New chat" : "");
@@ -103,6 +113,7 @@ function Pie({ pressure }: { pressure: number }) {
       className="pie"
       role="img"
       aria-label={`${used} % full`}
+      title={`${used} % of the context is used`}
       data-full={used >= 80}
       style={{ "--part": `${used}%` } as React.CSSProperties}
     />

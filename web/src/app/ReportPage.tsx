@@ -5,7 +5,7 @@ import { INITIAL, NOTHING } from "../session/state";
 import type { ContextSession } from "../session/useContextSession";
 import { Workspace } from "./Workspace";
 
-const SETTINGS = { inspect: true, models: [], editor: false, store: null };
+const SETTINGS = { inspect: true, models: [], editor: false, names: false, store: null };
 const no = async () => false;
 const nothing = () => undefined;
 

@@ -8,6 +8,7 @@ import type { Client, Settings } from "../session/client";
 import type { ContextSession } from "../session/useContextSession";
 import { keep, recalled } from "./kept";
 import type { Choice } from "./Menu";
+import { Notice, useNotice } from "./Notice";
 
 interface Props {
   chat: ContextSession;
@@ -30,7 +31,9 @@ const WIDE = 1140;
 
 /** Show a chat, and beside it what the model sees of it. */
 export function Workspace({ source: given, isReadOnly, ...props }: Props) {
-  const { chat, client, settings } = props;
+  const { client, settings } = props;
+  const [told, tell] = useNotice();
+  const chat = { ...props.chat, onRecall: broughtBack };
   const { session, contextProps } = chat;
   const [isOpen, setOpen] = useState(
     () => innerWidth >= WIDE && (recalled<boolean>("context") ?? true),
@@ -51,11 +54,39 @@ export function Workspace({ source: given, isReadOnly, ...props }: Props) {
     if (innerWidth >= WIDE) keep("context", open);
   }
 
+  async function broughtBack(id: string): Promise<boolean> {
+    const done = await props.chat.onRecall(id);
+    const isMessage = inspected?.now.turns.some((turn) => turn.id === id) ?? true;
+    if (done)
+      tell({
+        text: "Brought back. The next compression may summarise it again.",
+        choice: isMessage
+          ? { name: "Keep", act: () => void props.chat.onPin(id).then(setKept) }
+          : undefined,
+      });
+    return done;
+  }
+
+  function setKept(done: boolean) {
+    if (done) tell({ text: "Kept: it is never summarised." });
+  }
+
+  async function changed(text: string, method: string, where: string[], body?: unknown) {
+    if (await chat.onChange(method, where, body)) tell({ text });
+  }
+
   const actions: PanelActions | null = isChangeable
     ? {
-        onUndo: (receipt) => void chat.onChange("POST", ["undo"], { receipt_id: receipt }),
-        onRevoke: (rule) => void chat.onChange("POST", ["rules", rule, "revoke"]),
-        onRemove: (rule) => void chat.onChange("DELETE", ["rules", rule]),
+        onUndo: (receipt) =>
+          void changed("The compression was undone.", "POST", ["undo"], { receipt_id: receipt }),
+        onRevoke: (rule) =>
+          void changed("Revoked. The model reads so before your next message.", "POST", [
+            "rules",
+            rule,
+            "revoke",
+          ]),
+        onRemove: (rule) =>
+          void changed("Removed from the rules. The model is not told.", "DELETE", ["rules", rule]),
       }
     : null;
   const seek = useCallback((id: string) => {
@@ -66,10 +97,17 @@ export function Workspace({ source: given, isReadOnly, ...props }: Props) {
   }, []);
 
   return (
-    <div className="workspace" data-context={isOpen && source !== null}>
+    <div
+      className="workspace"
+      data-context={isOpen && source !== null}
+      onKeyDown={(event) =>
+        event.key === "Escape" && turn === null && innerWidth < WIDE && setOpen(false)
+      }
+    >
       <main>
         <ChatPanel
           {...props}
+          chat={chat}
           isReadOnly={isReadOnly}
           inspected={inspected}
           at={at}
@@ -108,8 +146,10 @@ export function Workspace({ source: given, isReadOnly, ...props }: Props) {
                 }
               : undefined
           }
+          onKeep={isChangeable ? (id) => void chat.onPin(id).then(setKept) : undefined}
         />
       )}
+      <Notice told={told} onDone={() => tell(null)} />
     </div>
   );
 }

@@ -12,10 +12,11 @@ import type { Client, Settings } from "../session/client";
 import { said } from "../session/state";
 import type { ContextSession } from "../session/useContextSession";
 import { Conversation } from "./Conversation";
+import { isRevocation } from "./pillText";
 import { Gauge } from "./Gauge";
 import { endingOf, pastRows, rowsOf, type View } from "./rows";
 import { Welcome } from "./Welcome";
-import { reasonOf } from "./words";
+import { reasonOf, soonOf } from "./words";
 
 interface Props {
   chat: ContextSession;
@@ -26,7 +27,7 @@ interface Props {
   model: string | null;
   isReadOnly: boolean;
   inspected: Inspected | null;
-  /** the turn that is looked back at; null for now */
+  /** the step that is looked back at; null for now */
   at: number | null;
   onAt: (at: number | null) => void;
   /** the message to bring into sight */
@@ -50,6 +51,12 @@ export function ChatPanel(props: Props) {
   const [view, setView] = useState<View>("log");
   const [earlier, setEarlier] = useState(false);
   const [source, setSource] = useState<Source | null>(null);
+  // What the user says or attaches is shown, wherever they were reading.
+  const [jumps, setJumps] = useState(0);
+  const jump = () => {
+    props.onAt(null);
+    setJumps((before) => before + 1);
+  };
   // A chat begins with a view of its own, not with that of the one before.
   useEffect(() => {
     setView("log");
@@ -63,7 +70,9 @@ export function ChatPanel(props: Props) {
     return rowsOf({ contextProps, log, pending, writing, streaming, turns }, view, earlier);
   }, [contextProps, log, pending, writing, streaming, view, earlier, at, inspected, timeline]);
   const isIdle = !writing && pending === null;
-  const isUnanswered = isIdle && said(contextProps).at(-1)?.role === "user";
+  const last = said(contextProps).at(-1);
+  const isUnanswered = isIdle && last?.role === "user";
+  const isRevoked = isUnanswered && isRevocation(last.content);
   const isSaid = said(contextProps).length > 0;
   const isEnding = problem !== null && endingOf(chat)?.text === problem;
   const forecast = useMemo(
@@ -75,9 +84,10 @@ export function ChatPanel(props: Props) {
   );
   const { sources } = chat;
   const openSource = useCallback(
-    (name: string) => {
-      if (settings.editor && client && session !== null) void client.open(session, name);
-      else void sources.source({ name, type: "file" }).then(setSource, () => undefined);
+    (name: string, instead: () => void) => {
+      if (settings.editor && client && session !== null)
+        void client.open(session, name).catch(instead);
+      else void sources.source({ name, type: "file" }).then(setSource, instead);
     },
     [client, settings.editor, session, sources],
   );
@@ -157,15 +167,27 @@ export function ChatPanel(props: Props) {
       {at !== null && timeline && (
         <div className="banner past" role="status">
           <span>
-            What the model saw at turn {number(at)} of {number(timeline.length - 1)}
+            What the model saw at step {number(at)} of {number(timeline.length - 1)}
           </span>
           <button type="button" onClick={() => props.onAt(null)}>
             Back to now
           </button>
         </div>
       )}
+      {at === null && view === "window" && (
+        <div className="banner past" role="status">
+          <span>What the model sees now</span>
+          <button type="button" onClick={() => setView("log")}>
+            Show all messages
+          </button>
+        </div>
+      )}
       {rows.length === 0 ? (
-        <Welcome isKnown={chat.known || session === null} isMissing={chat.missing} />
+        <Welcome
+          isKnown={chat.known || session === null}
+          isMissing={chat.missing}
+          hasNames={settings.names}
+        />
       ) : (
         <Conversation
           rows={rows}
@@ -176,6 +198,7 @@ export function ChatPanel(props: Props) {
           isEarlierShown={earlier}
           inspected={inspected}
           sought={props.sought}
+          jumps={jumps}
           onAgain={() => void chat.onRegenerate()}
           onOlder={chat.onOlder}
           onView={setView}
@@ -194,23 +217,30 @@ export function ChatPanel(props: Props) {
         <footer id="message">
           {source && <SourcePane source={source} onClose={() => setSource(null)} />}
           <div className="answering">
-            {isIdle && isSaid && !chat.missing && (
+            {isIdle && isSaid && !chat.missing && at === null && !endingOf(chat) && !isRevoked && (
               <button type="button" className="plain" onClick={() => void chat.onRegenerate()}>
-                Answer again
+                {last?.role === "user" ? "Answer" : "Answer again"}
               </button>
             )}
           </div>
           <MessageBox
             place={session ?? "new"}
             disabled={!isIdle || !contextProps.actions.send || chat.missing}
-            reason={reasonOf(chat)}
-            onSend={chat.onSend}
+            reason={reasonOf(chat) || soonOf(inspected?.now.window)}
+            onSend={(...said) => {
+              jump();
+              return chat.onSend(...said);
+            }}
             sources={sources}
             isWriting={writing}
             onStop={() => void chat.onCancel()}
-            onUpload={chat.onUpload}
+            onUpload={(file) => {
+              jump();
+              return chat.onUpload(file);
+            }}
             forecast={forecast}
             pressure={contextProps.pressure}
+            hasNames={settings.names}
             models={settings.models}
             model={props.model}
             onModel={props.onModel}

@@ -20,6 +20,8 @@ interface Props extends MessageActions {
   inspected: Inspected | null;
   /** the message to bring into sight; null where there is none */
   sought: string | null;
+  /** how often the newest row was asked for */
+  jumps: number;
   onAgain: () => void;
   onOlder: () => Promise<boolean>;
   onView: (view: View) => void;
@@ -42,6 +44,7 @@ export function Conversation({
   isReadOnly,
   inspected,
   sought,
+  jumps,
   onAgain,
   onOlder,
   onView,
@@ -75,6 +78,12 @@ export function Conversation({
     if (wasAtEnd.current) virtual.scrollToEnd();
   }, [height, virtual]);
 
+  useEffect(() => {
+    if (!jumps) return;
+    wasAtEnd.current = true;
+    virtual.scrollToEnd();
+  }, [jumps, virtual]);
+
   // Where a keyboard or a notice takes room away, whoever reads the newest words goes on reading them.
   useEffect(() => {
     if (!place.current) return;
@@ -104,6 +113,8 @@ export function Conversation({
     if (soughtAt >= 0) virtual.scrollToIndex(soughtAt, { align: "center" });
   }, [soughtAt, virtual]);
 
+  const turns = new Map(inspected?.now.turns.map((turn) => [turn.id, turn]));
+  const ended = new Set(inspected?.now.ended.map((rule) => rule.messageId));
   const newest = rows.findLast((row) => row.kind === "message")?.key;
   const onWhy = actions.onWhy;
 
@@ -114,6 +125,8 @@ export function Conversation({
           <Message
             message={row.message}
             isSent={row.isSent}
+            isEnded={ended.has(row.key)}
+            tokens={turns.get(row.key)?.tokens}
             isIdle={isIdle}
             isReadOnly={isReadOnly}
             isNewest={row.key === newest}
@@ -142,7 +155,7 @@ export function Conversation({
           <PastTurn id={row.key} inspected={inspected} onTurn={onWhy} />
         ) : null;
       case "later":
-        return <p className="soft later">{row.hidden} later turns are hidden</p>;
+        return <p className="soft later">{row.hidden} later steps are hidden</p>;
       case "ending":
         return <EndingRow ending={row.ending} onAgain={isReadOnly ? null : onAgain} />;
       case "earlier": {

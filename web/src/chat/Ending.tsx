@@ -20,7 +20,7 @@ export function EndingRow({ ending, onAgain }: Props) {
       <p>{ending.text}</p>
       {onAgain && (
         <button type="button" disabled={wait > 0} onClick={onAgain}>
-          {wait > 0 ? `Try again in ${wait} s` : "Try again"}
+          {isAnswered ? "Answer again" : wait > 0 ? `Try again in ${wait} s` : "Try again"}
         </button>
       )}
     </div>

@@ -1,9 +1,10 @@
 import type { MessageProps } from "@props";
 import { CircleHelp, File, GitBranch, Pencil, Pin, Undo2 } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useState } from "react";
+import { KEEPS, number } from "../inspect/words";
 import { CopyButton } from "./Code";
 import { Markdown } from "./Markdown";
-import { attachmentOf } from "./pillText";
+import { attachmentOf, isRevocation } from "./pillText";
 import { timeOf } from "./words";
 
 /** What can be done with a message. */
@@ -15,13 +16,17 @@ export interface MessageActions {
   /** says what became of a message; left out where nobody may know */
   onWhy?: ((message: string) => void) | undefined;
   /** opens what a message attaches; left out where nothing opens it */
-  onSource?: ((name: string) => void) | undefined;
+  onSource?: ((name: string, instead: () => void) => void) | undefined;
 }
 
 interface Props extends MessageActions {
   message: MessageProps;
   /** whether the model is still sent it as it was said */
   isSent: boolean;
+  /** whether it stated a rule that has ended */
+  isEnded: boolean;
+  /** the tokens of a file that it attaches, where they are known */
+  tokens: number | undefined;
   /** whether the conversation can be changed now */
   isIdle: boolean;
   isReadOnly: boolean;
@@ -38,6 +43,8 @@ export function Message(props: Props) {
   const isOwn = message.role === "user";
   const attached = isOwn ? attachmentOf(message.content) : null;
   const isChangeable = isIdle && !isReadOnly;
+  if (isOwn && isRevocation(message.content))
+    return <p className="soft notice">{message.content}</p>;
   return (
     <article
       className="message"
@@ -57,13 +64,17 @@ export function Message(props: Props) {
           }}
         />
       ) : attached !== null ? (
-        <Attachment name={attached} onSource={props.onSource} />
+        <Attachment
+          name={attached}
+          tokens={props.tokens}
+          onOpen={props.onSource && (() => props.onSource?.(attached, () => onWhy?.(message.id)))}
+        />
       ) : (
         <Markdown text={message.content} />
       )}
       {message.isPreserved && isSent && (
         <span className="badge">
-          <Pin aria-hidden /> Kept word for word
+          <Pin aria-hidden /> {props.isEnded ? "Kept, though its rule has ended" : "Kept"}
         </span>
       )}
       {!isSent && <span className="unseen">Not sent any more</span>}
@@ -75,7 +86,12 @@ export function Message(props: Props) {
             </Act>
           )}
           {isSent && !message.isPreserved && (
-            <Act name="Keep" isDisabled={!isChangeable} onAct={() => void props.onPin(message.id)}>
+            <Act
+              name="Keep"
+              title={KEEPS}
+              isDisabled={!isChangeable}
+              onAct={() => void props.onPin(message.id)}
+            >
               <Pin aria-hidden />
             </Act>
           )}
@@ -143,18 +159,20 @@ function entered(bar: HTMLElement | null): void {
 
 interface ActProps {
   name: string;
+  /** what it does, where the name alone does not say so */
+  title?: string;
   isDisabled?: boolean;
   onAct: () => void;
   children: ReactNode;
 }
 
-function Act({ name, isDisabled = false, onAct, children }: ActProps) {
+function Act({ name, title = name, isDisabled = false, onAct, children }: ActProps) {
   return (
     <button
       type="button"
       className="icon"
       aria-label={name}
-      title={name}
+      title={title}
       disabled={isDisabled}
       onClick={onAct}
     >
@@ -163,15 +181,22 @@ function Act({ name, isDisabled = false, onAct, children }: ActProps) {
   );
 }
 
-function Attachment({ name, onSource }: { name: string; onSource: MessageActions["onSource"] }) {
+interface AttachmentProps {
+  name: string;
+  tokens: number | undefined;
+  onOpen: (() => void) | undefined;
+}
+
+function Attachment({ name, tokens, onOpen }: AttachmentProps) {
   const shown = (
     <>
       <File aria-hidden />
       <b>{name}</b>
+      {tokens !== undefined && <small className="soft">{number(tokens)} tokens</small>}
     </>
   );
-  return onSource ? (
-    <button type="button" className="file" onClick={() => onSource(name)}>
+  return onOpen ? (
+    <button type="button" className="file" onClick={onOpen}>
       {shown}
     </button>
   ) : (
@@ -189,7 +214,10 @@ function Editing({ draft, onDraft, onDone }: EditingProps) {
   const [isFocused, setFocused] = useState(false);
   function pressed(event: KeyboardEvent) {
     if (event.key === "Escape") onDraft(null);
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void onDone();
+    // As in the box of new messages: Shift+Enter begins a line.
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    if (draft.trim()) void onDone();
   }
   return (
     <form
@@ -211,7 +239,7 @@ function Editing({ draft, onDraft, onDone }: EditingProps) {
         onChange={(event) => onDraft(event.target.value)}
         onKeyDown={pressed}
       />
-      <p>Later messages will be removed.</p>
+      <p>Later messages are removed from this chat. To keep them, branch first.</p>
       <div>
         <button type="submit" className="primary" disabled={!draft.trim()}>
           Send again

@@ -1,5 +1,5 @@
 import { type Inspected, useDetail } from "../inspect/useInspection";
-import { textOf } from "../inspect/TurnLink";
+import { fileOf, textOf } from "../inspect/TurnLink";
 import { speakerOf } from "../inspect/words";
 import { Markdown } from "./Markdown";
 import { ToolRow } from "./ToolRow";
@@ -10,7 +10,7 @@ interface Props {
   onTurn: (id: string) => void;
 }
 
-/** Show a message as the model saw it at a turn, whoever said it. */
+/** Show a message as the model saw it at a step, whoever said it. */
 export function PastTurn({ id, inspected, onTurn }: Props) {
   const detail = useDetail(inspected.details, id);
   if (!detail) return <p className="soft">…</p>;
@@ -24,7 +24,8 @@ export function PastTurn({ id, inspected, onTurn }: Props) {
     const then = { ...turn, fate: "word for word", tool: turn.tool ?? called?.tool ?? "tool" };
     return <ToolRow turn={then} details={inspected.details} onTurn={onTurn} />;
   }
-  const isTalk = detail.role === "user" || detail.role === "assistant";
+  const isTalk =
+    detail.kind !== "summarised" && (detail.role === "user" || detail.role === "assistant");
   return (
     <article
       className="message"
@@ -40,7 +41,11 @@ export function PastTurn({ id, inspected, onTurn }: Props) {
           </button>
         </header>
       )}
-      <Markdown text={textOf(detail)} />
+      {isTalk && !fileOf(detail.text) ? (
+        <Markdown text={textOf(detail)} />
+      ) : (
+        <div className="markdown plain">{textOf(detail)}</div>
+      )}
     </article>
   );
 }

@@ -17,11 +17,22 @@ const STEPS = [
     "When it is nearly full, older messages become a summary.",
     FILLED(6, 0, 6, 10),
   ],
-  ["Nothing is lost", "All messages stay here, and you can bring them back.", FILLED(6, 3, 6, 15)],
+  [
+    "You can look back",
+    "Summarised messages stay here, and you can bring them back.",
+    FILLED(6, 3, 6, 15),
+  ],
 ] as const;
 
+interface Props {
+  isKnown: boolean;
+  isMissing: boolean;
+  /** whether a message can name files or symbols */
+  hasNames: boolean;
+}
+
 /** Say what this page is, or why there is nothing to show. */
-export function Welcome({ isKnown, isMissing }: { isKnown: boolean; isMissing: boolean }) {
+export function Welcome({ isKnown, isMissing, hasNames }: Props) {
   if (isMissing)
     return (
       <p className="welcome">This chat does not exist. Choose another one, or start a new one.</p>
@@ -30,7 +41,11 @@ export function Welcome({ isKnown, isMissing }: { isKnown: boolean; isMissing: b
   return (
     <div className="welcome">
       <h2>Start a conversation</h2>
-      <p>Write a message, drop a file, or type @ to bring in something from your folder.</p>
+      <p>
+        {hasNames
+          ? "Write a message, drop a file, or type @ to bring in something from your folder."
+          : "Write a message, or drop a file."}
+      </p>
       <div className="steps">
         {STEPS.map(([name, text, cells]) => (
           <figure key={name}>

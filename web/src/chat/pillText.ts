@@ -33,6 +33,14 @@ function split(text: string): Node[] {
   return nodes;
 }
 
+/** What the server says in the user's name when a rule is revoked (docs/rules.md). */
+const REVOKED = "This no longer applies: ";
+
+/** Tell whether a message is the notice that a rule was revoked. */
+export function isRevocation(content: string): boolean {
+  return content.startsWith(REVOKED);
+}
+
 /** Return the name that a message attaches, if it is nothing else. */
 export function attachmentOf(content: string): string | null {
   const [pill, ...more] = findPills(content);

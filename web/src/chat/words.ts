@@ -1,4 +1,6 @@
 import type { ChatProps } from "@props";
+import type { Room } from "../inspect/data";
+import { number } from "../inspect/words";
 import type { SessionState } from "../session/state";
 
 /** What the phases of a conversation are called, and what they mean. */
@@ -36,6 +38,16 @@ export function reasonOf({ contextProps, connection, writing, pending }: Session
   if (phase === "pressured")
     return "The context is nearly full. Earlier messages will be summarised before your next one.";
   return "";
+}
+
+/** Part of the room before compression from which on it is announced. */
+const SOON = 0.15;
+
+/** Return that earlier messages will soon be summarised, if so. */
+export function soonOf(room: Room | undefined): string {
+  const left = room ? room.pressuredAbove - room.tokens : 0;
+  if (!room || left <= 0 || left > room.pressuredAbove * SOON) return "";
+  return `The context is nearly full. After ${number(left)} more tokens, earlier messages are summarised.`;
 }
 
 /** Return when something was said, as the reader's place writes it. */

@@ -16,6 +16,8 @@ interface Props extends ComposerProps {
   /** says what sending would do; null where nobody may know */
   forecast: ((draft: DocumentData) => Promise<Forecast>) | null;
   pressure: number;
+  /** whether a message can name files or symbols */
+  hasNames: boolean;
   models: string[];
   model: string | null;
   onModel: (model: string) => void;
@@ -31,7 +33,7 @@ export function MessageBox(props: Props) {
   const [Editor, setEditor] = useState<ComponentType<ComposerProps> | null>(null);
   const isWanted = useRef(false);
   const [uploads, setUploads] = useState<string[]>([]);
-  const [isOver, setOver] = useState(false);
+  const isOver = useDrop((files) => void attach(files));
   const kept = useRef(name);
   const editor = useRef<EditorHandle | null>(null);
   const input = useRef<HTMLInputElement>(null);
@@ -121,17 +123,19 @@ export function MessageBox(props: Props) {
         >
           <Paperclip aria-hidden />
         </button>
-        <button
-          type="button"
-          className="icon"
-          aria-label="Name a file or symbol"
-          onClick={() => {
-            load();
-            editor.current?.insert("@");
-          }}
-        >
-          <AtSign aria-hidden />
-        </button>
+        {props.hasNames && (
+          <button
+            type="button"
+            className="icon"
+            aria-label="Name a file or symbol"
+            onClick={() => {
+              load();
+              editor.current?.insert("@");
+            }}
+          >
+            <AtSign aria-hidden />
+          </button>
+        )}
         <span className="space" />
         <Expected expected={isEmpty ? null : expected} pressure={pressure} />
         {models.length > 1 ? (
@@ -163,25 +167,14 @@ export function MessageBox(props: Props) {
     <div
       className="box"
       data-over={isOver}
-      onDragOver={(event) => {
-        if (!event.dataTransfer.types.includes("Files")) return;
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        if (!event.dataTransfer.files.length) return;
-        event.preventDefault();
-        setOver(false);
-        void attach(event.dataTransfer.files);
-      }}
       onPasteCapture={(event) => {
         if (!event.clipboardData.files.length) return;
         event.preventDefault();
         event.stopPropagation();
-        void attach(event.clipboardData.files);
+        void attach([...event.clipboardData.files]);
       }}
     >
+      {isOver && <p className="drop-here">Drop files to attach them</p>}
       {uploads.length > 0 && (
         <ul className="uploads" aria-label="Files on their way">
           {uploads.map((file) => (
@@ -283,6 +276,35 @@ function Plain({ text, disabled, reason, children, ...props }: PlainProps) {
       </p>
     </form>
   );
+}
+
+/** Take files that are dropped anywhere on the page, which a browser would open and an editor insert; say whether some are held over it. */
+function useDrop(take: (files: File[]) => void): boolean {
+  const [isOver, setOver] = useState(false);
+  const taken = useRef(take);
+  taken.current = take;
+  useEffect(() => {
+    const ended = new AbortController();
+    const hear = (kind: "dragover" | "dragleave" | "drop", heard: (event: DragEvent) => void) =>
+      document.addEventListener(
+        kind,
+        (event) => event.dataTransfer?.types.includes("Files") && heard(event),
+        { capture: true, signal: ended.signal },
+      );
+    hear("dragover", (event) => {
+      event.preventDefault();
+      setOver(true);
+    });
+    hear("dragleave", (event) => event.relatedTarget ?? setOver(false));
+    hear("drop", (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      setOver(false);
+      taken.current([...(event.dataTransfer?.files ?? [])]);
+    });
+    return () => ended.abort();
+  }, []);
+  return isOver;
 }
 
 /** Milliseconds without a key before it is asked what sending would do. */

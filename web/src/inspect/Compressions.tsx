@@ -1,7 +1,7 @@
 import type { Receipt } from "./data";
 import { TurnLink } from "./TurnLink";
 import type { Inspected } from "./useInspection";
-import { number } from "./words";
+import { number, reasonOf, writerOf } from "./words";
 
 interface Props {
   inspected: Inspected;
@@ -13,7 +13,7 @@ interface Props {
 
 /** Fates of an atom, as the bar and the lists show them. */
 const PARTS = [
-  ["kept", "kept", "Kept word for word"],
+  ["kept", "verbatim", "Verbatim"],
   ["summarised", "summarised", "Summarised"],
   ["dropped", "dropped", "Dropped, still in the log"],
 ] as const;
@@ -37,7 +37,7 @@ export function Compressions({ inspected, at, onTurn, onUndo }: Props) {
         >
           <summary>
             <span className="head">
-              Turn {receipt.revision}
+              Step {receipt.revision}
               <small>
                 {number(receipt.before.tokens)} → {number(receipt.after.tokens)}
               </small>
@@ -56,7 +56,7 @@ export function Compressions({ inspected, at, onTurn, onUndo }: Props) {
                         key={atom.turns[0]}
                         id={atom.turns[0] ?? ""}
                         details={inspected.details}
-                        note={atom.why}
+                        note={reasonOf(atom.why)}
                         onTurn={onTurn}
                       />
                     ))}
@@ -66,7 +66,9 @@ export function Compressions({ inspected, at, onTurn, onUndo }: Props) {
               )
             );
           })}
-          {receipt.summariser && <p className="soft">Written by {receipt.summariser.name}</p>}
+          {receipt.summariser && (
+            <p className="soft">Written by {writerOf(receipt.summariser.name)}</p>
+          )}
         </details>
       ))}
       {onUndo && newest && (

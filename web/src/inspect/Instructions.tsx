@@ -1,6 +1,6 @@
 import type { Inspected } from "./useInspection";
 import { useDetail } from "./useInspection";
-import { number, speakerOf } from "./words";
+import { capitalised, number, speakerOf } from "./words";
 import { textOf } from "./TurnLink";
 import type { Turn } from "./data";
 
@@ -13,12 +13,13 @@ interface Props {
 
 /** List what is never summarised: system messages, rules, and messages that were kept. */
 export function Instructions({ inspected, onTurn, onRevoke, onRemove }: Props) {
-  const { turns, rules } = inspected.now;
-  const stated = new Set(rules.map((rule) => rule.messageId));
+  const { turns, rules, ended } = inspected.now;
+  const stated = new Set([...rules, ...ended].map((rule) => rule.messageId));
+  const places = new Map(turns.map(({ id, place }) => [id, place]));
   const kept = turns.filter(
     ({ id, kind }) => kind === "system" || (kind === "pinned" && !stated.has(id)),
   );
-  if (!kept.length && !rules.length) return null;
+  if (!kept.length && !rules.length && !ended.length) return null;
   return (
     <section>
       <h3>
@@ -40,7 +41,7 @@ export function Instructions({ inspected, onTurn, onRevoke, onRemove }: Props) {
                 <button
                   type="button"
                   aria-label={`Revoke ${rule.text}`}
-                  title="Stop following it, and tell the model"
+                  title="End the rule, and tell the model that it no longer applies"
                   onClick={() => onRevoke(rule.id)}
                 >
                   Revoke
@@ -50,12 +51,26 @@ export function Instructions({ inspected, onTurn, onRevoke, onRemove }: Props) {
                 <button
                   type="button"
                   aria-label={`Remove ${rule.text}`}
-                  title="It was never a rule"
+                  title="Take it off this list without telling the model: it was never a rule"
                   onClick={() => onRemove(rule.id)}
                 >
                   Remove
                 </button>
               )}
+            </small>
+          </li>
+        ))}
+        {ended.map((rule) => (
+          <li key={rule.id}>
+            <del>{rule.text}</del>
+            <small>
+              <span>
+                {capitalised(rule.how)}
+                {places.has(rule.by) && ` at step ${places.get(rule.by)}`}
+              </span>
+              <button type="button" onClick={() => onTurn(rule.messageId)}>
+                Source
+              </button>
             </small>
           </li>
         ))}

@@ -7,17 +7,17 @@ import { Hatch } from "./Window";
 interface Props {
   inspected: Inspected;
   timeline: Moment[];
-  /** the turn that is shown; null for now */
+  /** the step that is shown; null for now */
   at: number | null;
   onAt: (at: number | null) => void;
   onTurn: (id: string) => void;
 }
 
-/** Points of the chart: of a longer session, every so many turns have one. */
+/** Points of the chart: of a longer session, every so many steps have one. */
 const POINTS = 300;
 const [LEFT, WIDTH, TOP, HEIGHT] = [7, 290, 12, 84];
 
-/** Show how the window filled, and let the reader go back to what the model saw at a turn. */
+/** Show how the window filled, and let the reader go back to what the model saw at a step. */
 export function OverTime({ inspected, timeline, at, onAt, onTurn }: Props) {
   const last = timeline.length - 1;
   const shown = at ?? last;
@@ -27,13 +27,13 @@ export function OverTime({ inspected, timeline, at, onAt, onTurn }: Props) {
   return (
     <section>
       <h3>
-        Over time <small>{at === null ? `turn ${last}, now` : `turn ${at} of ${last}`}</small>
+        Over time <small>{at === null ? `step ${last}, now` : `step ${at} of ${last}`}</small>
       </h3>
       <Chart timeline={timeline} at={shown} threshold={inspected.now.window.pressuredAbove} />
       <input
         type="range"
-        aria-label="What the model saw at turn"
-        aria-valuetext={`turn ${shown}, ${number(total)} tokens`}
+        aria-label="What the model saw at step"
+        aria-valuetext={`step ${shown}, ${number(total)} tokens`}
         min={1}
         max={last}
         value={shown}
@@ -43,8 +43,10 @@ export function OverTime({ inspected, timeline, at, onAt, onTurn }: Props) {
         }}
       />
       <p className="axis" aria-hidden="true">
-        <span>turn 1</span>
-        <span>drag to see an earlier turn</span>
+        <span title="A step is a message, an answer, a call, or a change such as a compression">
+          step 1
+        </span>
+        <span>drag to see an earlier step</span>
         <span>{last}</span>
       </p>
       <Difference
@@ -57,7 +59,7 @@ export function OverTime({ inspected, timeline, at, onAt, onTurn }: Props) {
   );
 }
 
-/** List what came into the window with a turn, and what left it. */
+/** List what came into the window with a step, and what left it. */
 function Difference(props: {
   inspected: Inspected;
   moment: Moment;
@@ -70,14 +72,14 @@ function Difference(props: {
     <details className="more">
       <summary>
         <span>
-          {moment.came.length} in, {moment.went.length} out
+          {moment.came.length} added, {moment.went.length} removed
         </span>
         <small>
           {change < 0 ? "−" : "+"}
-          {number(Math.abs(change))} tokens since the turn before
+          {number(Math.abs(change))} tokens since the step before
         </small>
       </summary>
-      <ul className="links" aria-label="Difference to the turn before">
+      <ul className="links" aria-label="Difference to the step before">
         {moment.came.slice(0, 50).map((id) => (
           <TurnLink key={id} mark="+" id={id} details={inspected.details} onTurn={onTurn} />
         ))}

@@ -53,7 +53,7 @@ export function Panel({ inspected, at, onAt, onTurn, onClose, actions }: Props) 
                 onTurn={onTurn}
               />
             )}
-            <Log inspected={inspected} onTurn={onTurn} />
+            <Log inspected={inspected} at={past ? at : null} onTurn={onTurn} />
             <Compressions inspected={inspected} at={at} onTurn={onTurn} onUndo={actions?.onUndo} />
             <Instructions
               inspected={inspected}

@@ -13,8 +13,8 @@ export function Spending({ cost }: { cost: Cost }) {
         <>
           <dl className="bill">
             <div>
-              <dt>{cost.usd === null ? "no price is known" : "this chat"}</dt>
-              <dd>{cost.usd === null ? "unknown" : money(cost.usd)}</dd>
+              <dt>{cost.usd ? "this chat" : "the price of the model"}</dt>
+              <dd>{cost.usd ? money(cost.usd) : "unknown"}</dd>
             </div>
             <div>
               <dt>tokens, {number(cost.outputTokens)} of them written</dt>

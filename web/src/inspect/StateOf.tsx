@@ -1,5 +1,8 @@
 import type { Inspection } from "./data";
 
+/** States whose names a reader would not know. */
+const NAMES: Record<string, string> = { ACCUMULATING: "ready", PRESSURED: "nearly full" };
+
 /** Show the states of a session's machine, the one it is in, and which node of an agent works. */
 export function StateOf({ inspection: { state, states, regions } }: { inspection: Inspection }) {
   return (
@@ -8,7 +11,7 @@ export function StateOf({ inspection: { state, states, regions } }: { inspection
       <ul className="states">
         {states.map((each) => (
           <li key={each} aria-current={each === state ? "step" : undefined}>
-            {each.toLowerCase().replaceAll("_", " ")}
+            {NAMES[each] ?? each.toLowerCase().replaceAll("_", " ")}
           </li>
         ))}
       </ul>

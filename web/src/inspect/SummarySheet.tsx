@@ -52,7 +52,7 @@ export function SummarySheet({ summary, inspected, onTurn, onRecall }: Props) {
               id={id}
               details={inspected.details}
               mark={String(index + 1)}
-              note={`message ${(places.get(id) ?? 0) + 1}`}
+              note={`step ${places.get(id) ?? 0}`}
               onTurn={onTurn}
             />
           ))}

@@ -1,10 +1,20 @@
 import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
-import { departureOf, type Turn, type TurnDetail } from "./data";
+import { departureOf, type Moment, type Turn, type TurnDetail } from "./data";
 import { SummarySheet } from "./SummarySheet";
-import { textOf } from "./TurnLink";
+import { fileOf, textOf } from "./TurnLink";
 import { type Inspected, useDetail } from "./useInspection";
-import { fateOf, isSeen, number, speakerOf } from "./words";
+import {
+  fateOf,
+  isSeen,
+  KEEPS,
+  number,
+  reasonOf,
+  seenAs,
+  speakerOf,
+  stepOf,
+  writerOf,
+} from "./words";
 
 interface Props {
   id: string;
@@ -15,31 +25,35 @@ interface Props {
   onShow?: ((id: string) => void) | undefined;
   /** brings a message back into the window; left out where nothing can be changed */
   onRecall?: ((id: string) => void) | undefined;
+  /** keeps a message in the window from now on */
+  onKeep?: ((id: string) => void) | undefined;
 }
 
 /** Show one message: what it says, whether the model sees it, what replaced it, why and when. */
-export function TurnDialog({ id, inspected, onTurn, onClose, onShow, onRecall }: Props) {
+export function TurnDialog(props: Props) {
+  const { id, inspected, onTurn, onClose, onShow, onRecall, onKeep } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const detail = useDetail(inspected.details, id);
   const turn = inspected.now.turns.find((each) => each.id === id);
   useEffect(() => {
     if (!dialog.current?.open) dialog.current?.showModal();
   }, []);
+  const file = detail && fileOf(detail.text);
   const isGone = turn !== undefined && !isSeen(turn);
   const summary = inspected.now.summaries.find((each) => each.id === id);
   return (
     <dialog
       ref={dialog}
       className="turn"
-      aria-label={`Message ${turn ? turn.place + 1 : id}`}
+      aria-label={turn ? `Message of step ${turn.place}` : "Summary"}
       onClose={onClose}
       onClick={(event) => event.target === dialog.current && dialog.current?.close()}
     >
       <header>
         <h2>
-          {detail ? speakerOf(detail) : "…"}
+          {detail ? (file?.name ?? speakerOf(detail)) : "…"}
           <small>
-            {turn ? `message ${turn.place + 1}` : "a summary"}
+            {`step ${detail?.place ?? turn?.place ?? "…"}`}
             {detail && ` · ${number(detail.tokens)} tokens`}
             {detail?.at && ` · ${new Date(detail.at).toLocaleString()}`}
           </small>
@@ -52,7 +66,7 @@ export function TurnDialog({ id, inspected, onTurn, onClose, onShow, onRecall }:
       </header>
       {turn && (
         <p className="fate" data-seen={isSeen(turn)}>
-          {fateOf(turn.fate)}
+          {detail ? seenAs(turn, inspected.now.summaries, detail.text) : fateOf(turn.fate)}
         </p>
       )}
       {detail && turn && <Why id={id} detail={detail} inspected={inspected} isGone={isGone} />}
@@ -63,7 +77,7 @@ export function TurnDialog({ id, inspected, onTurn, onClose, onShow, onRecall }:
         <>
           <h3>{turn ? "What was said" : "What the model read"}</h3>
           <pre tabIndex={0} role="region" aria-label="Text of the message">
-            {detail && textOf(detail)}
+            {detail && (file?.text ?? textOf(detail))}
           </pre>
         </>
       )}
@@ -71,6 +85,11 @@ export function TurnDialog({ id, inspected, onTurn, onClose, onShow, onRecall }:
         {isGone && onRecall && (
           <button type="button" className="primary" onClick={() => onRecall(id)}>
             Bring back
+          </button>
+        )}
+        {onKeep && turn && !isGone && turn.kind === "verbatim" && (
+          <button type="button" title={KEEPS} onClick={() => onKeep(id)}>
+            Keep
           </button>
         )}
         {onShow && turn && (turn.role === "user" || turn.role === "assistant") && (
@@ -84,7 +103,7 @@ export function TurnDialog({ id, inspected, onTurn, onClose, onShow, onRecall }:
 }
 
 const CLASSES: Record<string, string> = {
-  PRESERVED: "always kept word for word",
+  PRESERVED: "kept: never summarised",
   REQUIRED: "may be summarised",
   DROPPABLE: "may be dropped",
 };
@@ -92,18 +111,16 @@ const CLASSES: Record<string, string> = {
 /** Say who decided what became of a message, why, and when. */
 function Why(props: { id: string; detail: TurnDetail; inspected: Inspected; isGone: boolean }) {
   const { id, detail, inspected, isGone } = props;
-  const { left, since, leftAt, leftBy, leftWhy } =
+  const { since, leftAt, leftBy, leftWhy } =
     detail.class === undefined && isGone
       ? departureOf(id, inspected.timeline ?? [], inspected.receipts)
       : detail;
   const rows = [
-    ["Why", isGone ? leftWhy : detail.classWhy],
-    [
-      "By",
-      isGone ? [left, leftBy && `summary by ${leftBy}`].filter(Boolean).join(", ") : detail.classBy,
-    ],
+    ["Why", reasonOf((isGone ? leftWhy : detail.classWhy) ?? "")],
+    ["By", isGone ? leftBy && writerOf(leftBy) : detail.classBy && writerOf(detail.classBy)],
     ["When", isGone ? momentOf(since, leftAt) : momentOf(null, detail.classAt)],
-    ["Class", CLASSES[detail.class ?? ""]],
+    ["So far", pathOf(id, inspected.timeline ?? [])],
+    ["From now", CLASSES[detail.class ?? ""]],
   ].filter(([, value]) => value);
   return (
     <dl className="facts">
@@ -117,9 +134,17 @@ function Why(props: { id: string; detail: TurnDetail; inspected: Inspected; isGo
   );
 }
 
+/** Return what became of a message step by step, if more than that it was added. */
+function pathOf(id: string, timeline: Moment[]): string {
+  const path = timeline.flatMap(({ kind, came, went }, step) =>
+    came.includes(id) || went.includes(id) ? [`${stepOf(kind)} at step ${step}`] : [],
+  );
+  return path.length > 1 ? path.join(", ") : "";
+}
+
 function momentOf(turn?: number | null, at?: string | null): string {
   const when = at ? new Date(at).toLocaleString() : "";
-  return turn == null ? when : `turn ${turn}${when && `, ${when}`}`;
+  return turn == null ? when : `step ${turn}${when && `, ${when}`}`;
 }
 
 /** Show the lines of the summary that stand for a message. */

@@ -33,5 +33,13 @@ export function textOf(turn: {
   text: string;
   calls: { name: string; arguments: string }[];
 }): string {
+  const file = fileOf(turn.text);
+  if (file) return `${file.name}\n${file.text}`;
   return turn.text || turn.calls.map((call) => `${call.name} ${call.arguments}`).join("\n");
+}
+
+/** Return the name and the text of a file that a message attaches; null where it attaches none. */
+export function fileOf(text: string): { name: string; text: string } | null {
+  const found = /^### File\n#### (.+)\n(`{3,})\w*\n([^]*)\n\2\s*$/.exec(text);
+  return found ? { name: found[1] ?? "", text: found[3] ?? "" } : null;
 }

@@ -6,6 +6,9 @@ import { NAMES, number, share } from "./words";
 const CELLS = 200;
 const ROW = 25;
 
+const ROOM =
+  "The room for messages. It follows the tokens that the provider reports: if it counts more than was estimated here, less fits.";
+
 type Cell = Kind | "free" | "over";
 
 /** Show how a window is filled, cell by cell in the order of a request, and in numbers. */
@@ -22,13 +25,18 @@ export function Window({ room, past }: { room: Room; past: number | null }) {
   return (
     <>
       <p className="big">
-        <b>{number(room.tokens)}</b> of {number(room.maxTokens)} tokens
+        <b>{number(room.tokens)}</b> of <span title={ROOM}>{number(room.maxTokens)} tokens</span>
       </p>
+      {past === null && room.reserve + room.tools > 0 && (
+        <p className="soft">
+          {number(room.reserve + room.tools)} more are left for the answer and tools
+        </p>
+      )}
       <p className="soft">
         {past !== null
-          ? `What the model saw at turn ${past}`
+          ? `What the model saw at step ${past}`
           : more
-            ? `${number(more)} more before anything is summarised`
+            ? `${number(more)} tokens more, and older messages are summarised`
             : "Older messages are summarised before the next one"}
       </p>
       <Waffle cells={cellsOf(room)} lit={lit} />

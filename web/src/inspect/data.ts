@@ -42,6 +42,12 @@ export interface Rule {
   messageId: string;
 }
 
+/** A rule that has ended: replaced, revoked or removed; `by` is the message that ended it, or "removed". */
+export interface EndedRule extends Rule {
+  how: string;
+  by: string;
+}
+
 export interface Cost {
   calls: number;
   inputTokens: number;
@@ -63,6 +69,7 @@ export interface Inspection {
   turns: Turn[];
   summaries: Summary[];
   rules: Rule[];
+  ended: EndedRule[];
   cost: Cost;
 }
 

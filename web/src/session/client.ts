@@ -15,6 +15,8 @@ export interface Settings {
   inspect: boolean;
   models: string[];
   editor: boolean;
+  /** whether a message can name files or symbols */
+  names: boolean;
   store: string | null;
 }
 

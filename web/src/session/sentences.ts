@@ -5,7 +5,8 @@ const BY_ERROR: Record<string, string> = {
   ContextOverflowError: "This message is too long. Shorten it, or attach it as a file.",
   SessionWriteError: "An answer is still being written. Wait for it, or stop it.",
   OrderError: "The assistant is still using a tool. Try again in a moment.",
-  DemotionError: "This message is pinned already.",
+  DemotionError: "This message is kept already.",
+  FloorError: "A message that was kept or brought back since would be summarised again.",
   UnknownResourceError: "This message no longer exists. Reload the page.",
 };
 
@@ -18,8 +19,15 @@ const BY_STATUS: Record<number, string> = {
   429: "Too many requests. Wait a minute and try again.",
 };
 
-/** Return what to tell the person who chats about an error. */
-export function sentenceOf(error: unknown): string {
+/** What needs room other than a message, by the route that asks for it. */
+const NEEDS: Record<string, string> = {
+  undo: "This compression can no longer be undone: the context would need",
+  recall: "There is no room to bring this back: the context would need",
+  pin: "There is no room to keep this: the context would need",
+};
+
+/** Return what to tell the person who chats about an error, and about what they asked for. */
+export function sentenceOf(error: unknown, asked = ""): string {
   if (!(error instanceof Refused)) return error instanceof Error ? error.message : String(error);
   // What is wrong with an attachment is said of it by name.
   if (error.isAttachment) return error.message;
@@ -27,6 +35,8 @@ export function sentenceOf(error: unknown): string {
     const [needed, most] = [error.overflow.tokens, error.overflow.most].map((each) =>
       each.toLocaleString("en"),
     );
+    const needs = NEEDS[asked];
+    if (needs) return `${needs} ${needed} tokens, and ${most} fit.`;
     return `This message needs ${needed} tokens; at most ${most} fit. Shorten it, or attach it as a file.`;
   }
   const known = BY_ERROR[error.kind] ?? BY_STATUS[error.status];

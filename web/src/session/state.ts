@@ -1,4 +1,3 @@
-import { attachmentOf } from "../chat/pillText";
 import type { ChatProps, MessageProps } from "@props";
 import type { HistoryPage } from "./client";
 import type { Connection } from "./listen";
@@ -101,20 +100,9 @@ export function said(props: ChatProps): MessageProps[] {
   return props.messages.filter((message) => message.role !== "summary");
 }
 
-/**
- * Take in how all stands.
- *
- * The server says whether an answer is being written. One is expected as well where a message of the user's is new, unless it is a file that was attached, or another answer was asked for.
- */
+/** Take in how all stands: the server says whether an answer is being written, unless another one was asked for just now. */
 function followed(state: SessionState, props: ChatProps): SessionState {
-  const last = said(props).at(-1);
-  const known = (message: MessageProps) => message.id === last?.id;
-  const isNew =
-    state.contextProps !== INITIAL &&
-    attachmentOf(last?.content ?? "") === null &&
-    !state.log.some(known) &&
-    !state.contextProps.messages.some(known);
-  const writing = props.answering || ((isNew || state.asked) && last?.role === "user");
+  const writing = props.answering || (state.asked && said(props).at(-1)?.role === "user");
   const log = state.known ? appended(state.log, props) : null;
   return {
     ...state,

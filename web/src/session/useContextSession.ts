@@ -97,16 +97,19 @@ export function useContextSession({
     return () => ending.abort();
   }, [client, session, attempt]);
 
-  const attempted = useCallback(async (act: () => Promise<unknown>): Promise<boolean> => {
-    try {
-      await act();
-      return true;
-    } catch (error) {
-      if (error instanceof Refused && error.status === 401) setDenied(401);
-      change({ type: "problem", what: sentenceOf(error) });
-      return false;
-    }
-  }, []);
+  const attempted = useCallback(
+    async (act: () => Promise<unknown>, asked?: string): Promise<boolean> => {
+      try {
+        await act();
+        return true;
+      } catch (error) {
+        if (error instanceof Refused && error.status === 401) setDenied(401);
+        change({ type: "problem", what: sentenceOf(error, asked) });
+        return false;
+      }
+    },
+    [],
+  );
 
   useEffect(() => {
     if (session === null || state.behind === 0) return;
@@ -157,7 +160,7 @@ export function useContextSession({
 
   const act = useCallback(
     (what: string, message?: string) =>
-      attempted(async () => session !== null && (await client.act(session, what, message))),
+      attempted(async () => session !== null && (await client.act(session, what, message)), what),
     [attempted, client, session],
   );
 
@@ -204,6 +207,7 @@ export function useContextSession({
       (method, where, body) =>
         attempted(
           async () => session !== null && (await client.change(session, method, where, body)),
+          where[0],
         ),
       [attempted, client, session],
     ),
