@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.base import Column
 from polycontext.linearity import LinearityMap, ResourceClass
@@ -30,30 +29,6 @@ USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
 def window_of(*turns: Turn) -> ContextWindow:
     """Return the window of these turns."""
     return filled([(turn, None) for turn in turns])
-
-
-def test_contents_are_shared_by_windows_that_differ_in_focus_alone() -> None:
-    """`has_contents_of` sees through the focus, and not through equal twins."""
-    window = window_of(USER, ASSISTANT)
-    assert window.seek(0).has_contents_of(window)
-    assert not window_of(USER, ASSISTANT).has_contents_of(window)
-
-
-@given(windows(max_atoms=6), st.data())
-def test_appending_to_an_old_window_forks_it(window: ContextWindow, data: st.DataObject) -> None:
-    """Two continuations of one window know nothing of each other."""
-    if window.open_calls:
-        return
-    left, right = window.append(Turn(Role.USER, "left")), window.append(Turn(Role.USER, "right"))
-    deeper = left.append(Turn(Role.ASSISTANT, "left again"))
-    assert (
-        texts(left.all_turns())[:-1] == texts(right.all_turns())[:-1] == texts(window.all_turns())
-    )
-    assert (texts(left.all_turns())[-1], texts(right.all_turns())[-1]) == ("left", "right")
-    assert texts(deeper.all_turns())[-2:] == ["left", "left again"]
-    assert right.linearity.get(right.all_turns()[-1].resource_id) is right.class_of(
-        right.all_turns()[-1]
-    )
 
 
 @given(windows(max_atoms=6), windows(max_atoms=6))

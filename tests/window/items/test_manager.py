@@ -117,15 +117,6 @@ def test_remove_takes_one_item_out_and_is_no_eviction() -> None:
     assert len(manager) == 2
 
 
-def test_clear_removes_everything() -> None:
-    """Afterwards the same items may come again."""
-    some = numbered(3)
-    manager = filled(some, max_tokens=100, counter=Words())
-    manager.clear()
-    assert (len(manager), manager.tokens, manager.get()) == (0, 0, ())
-    assert manager.add(some[0]) is some[0]
-
-
 def test_what_says_the_same_is_refused_with_the_one_that_is_held() -> None:
     """Adding the same type, content and metadata again is refused with the item that is held."""
     held = seed_item()
@@ -147,16 +138,6 @@ def test_an_id_is_held_once() -> None:
         manager.add(evolve(held, content="another"))
     manager.remove(held.id)
     assert manager.add(evolve(held, content="another")).id == held.id
-
-
-def test_the_token_budget_pushes_the_oldest_out() -> None:
-    """A new item evicts as many of the oldest as its tokens need."""
-    gone: list[ContextItem] = []
-    small = [ContextItem(f"{name} two three") for name in "abc"]
-    manager = filled(small, max_tokens=24, counter=Words(), on_evict=gone.append)
-    assert manager.tokens == 3 * 7
-    large = manager.add(ContextItem(" ".join(map(str, range(12)))))
-    assert (gone, manager.get(), manager.tokens) == (small[:2], (small[2], large), 7 + 16)
 
 
 def test_an_item_too_large_alone_is_refused_and_nothing_leaves() -> None:
