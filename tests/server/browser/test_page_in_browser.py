@@ -1,8 +1,5 @@
 """The page in a real browser, before a real server: what a user sees and does."""
 
-import json
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +9,6 @@ import pytest
 
 from polycontext.polynomial import ContextSession
 from polycontext.server.chats import key_of
-from polycontext.window import ToolCall
 from tests.server.browser.chat_server import Served, served
 from tests.server.browser.chromium import Tab, chromium
 
@@ -511,83 +507,3 @@ def test_a_long_history_comes_page_by_page(tmp_path: Path, opened: Open) -> None
                 "requestAnimationFrame(done))))"
             )
         assert seen == set(range(400))
-
-
-class Recorder:
-    """Stand between a browser and a server, and keep every byte that the browser receives."""
-
-    def __init__(self, port: int) -> None:
-        self.received = bytearray()
-        self._server = port
-        self._place = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._place.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                browser, _ = self._place.accept()
-            except OSError:
-                return
-            there = socket.create_connection(("127.0.0.1", self._server))
-            for source, target, kept in ((browser, there, None), (there, browser, self.received)):
-                threading.Thread(
-                    target=self._pass_on, args=(source, target, kept), daemon=True
-                ).start()
-
-    @staticmethod
-    def _pass_on(source: socket.socket, target: socket.socket, kept: bytearray | None) -> None:
-        with source, target:
-            try:
-                while data := source.recv(65536):
-                    if kept is not None:
-                        kept.extend(data)
-                    target.sendall(data)
-            except OSError:
-                return
-
-    def close(self) -> None:
-        """Take no more connections."""
-        self._place.close()
-
-
-def test_no_byte_that_a_browser_receives_is_private(tmp_path: Path, opened: Open) -> None:
-    """A marker in the system prompt, calls and results never reaches the browser."""
-    marker = "zq7-private-marker"
-    with ContextSession.open(tmp_path / "chats.db", key_of(ANN, "kept"), max_tokens=900) as session:
-        session.add_system(f"Never say {marker}.")
-        session.add_user_turn("Look it up: plums.")
-        session.add_assistant_turn(
-            "", tool_calls=[ToolCall("c1", f"look_{marker}", json.dumps({"for": marker}))]
-        )
-        session.add_tool_turn(f"found {marker}", tool_call_id="c1")
-        session.add_assistant_turn("I looked it up.")
-    with served(
-        tmp_path / "chats.db",
-        "--max-tokens",
-        "900",
-        "--system",
-        f"Hide {marker}.",
-        "--token",
-        ANN,  # without the right to inspect
-    ) as server:
-        recorder = Recorder(server.port)
-        tab = opened(f"{recorder.url}/#/s/kept")
-        tab.page.get_by_label("Token").fill(ANN)
-        tab.button("Come in").click()
-        tab.says("I looked it up.")
-        fill(tab, 60)
-        tab.choose("Compress")
-        tab.page.get_by_text("Summarised for the model:").last.wait_for()
-        tab.send("Do it badly")
-        tab.page.get_by_role("alert").get_by_text("No answer").wait_for()
-        tab.button("Answer again").click()
-        tab.page.get_by_role("alert").get_by_text("No answer").wait_for()
-        assert tab.page.get_by_role("button", name="Context").count() == 0
-        tab.choose("Clear")
-        tab.button("New chat").click()
-        tab.send("pears", "So you say: pears")
-        recorder.close()
-    assert b"I looked it up." in recorder.received
-    assert b"pears" in recorder.received
-    assert marker.encode() not in recorder.received
