@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -118,17 +118,24 @@ def mutants(path: Path) -> Iterator[Mutant]:
             yield Mutant(str(ROOT / path), lines, f"{place} {kind} {text:.50}", code)
 
 
-def exchange(code: CodeType) -> None:
-    """Give every living function of a file the code that it has in the mutant."""
+def living() -> list[FunctionType]:
+    """Return every function of this process; it is frozen again, so that forks share it."""
+    gc.unfreeze()  # what tests/conftest.py has frozen is not listed
+    functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
+    gc.freeze()
+    return functions
+
+
+def exchange(code: CodeType, functions: Iterable[FunctionType]) -> None:
+    """Give the functions of a file the code that they have in the mutant."""
     codes, new = dict[tuple[str, int], CodeType](), [code]
     while new:
         each = new.pop()
         codes[each.co_qualname, each.co_firstlineno] = each
         new += [const for const in each.co_consts if isinstance(const, CodeType)]
-    gc.unfreeze()  # what tests/conftest.py has frozen is not listed
-    for function in gc.get_objects():
-        if isinstance(function, FunctionType) and function.__code__.co_filename == code.co_filename:
-            old = function.__code__
+    for function in functions:
+        old = function.__code__
+        if old.co_filename == code.co_filename:
             made = codes.get((old.co_qualname, old.co_firstlineno), old)
             if made.co_freevars == old.co_freevars:
                 function.__code__ = made
@@ -165,6 +172,7 @@ class Lane:
         self.caught: Tests = {}
         self.seconds: dict[str, float] = defaultdict(float)
         self.tests: set[str] = set()
+        self.functions: Sequence[FunctionType] = ()
         self.say: Callable[..., Any] = lambda *_: None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -176,6 +184,7 @@ class Lane:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests in forks, and print a line for each mutant."""
         lines = self.executed(session.items)
+        self.functions = living()
         self.tests = {function_of(item.nodeid) for item in session.items}
         for mutant in self.chosen:
             tests = set().union(*(lines.get((mutant.file, line), ()) for line in mutant.lines))
@@ -217,7 +226,7 @@ class Lane:
 
         def work(say: Callable[..., None]) -> None:
             self.say = say
-            exchange(mutant.code())
+            exchange(mutant.code(), self.functions)
             _run(items, lambda test: say(test, None))
 
         said = forked(work, PATIENCE + 5 * sum(self.seconds[item.nodeid] for item in items))
