@@ -113,6 +113,12 @@ def test_the_largest_go_until_all_together_fit(folder: ObjectStoreExternalizer) 
     assert [artifact.id for artifact in moved.retrieval.artifacts if artifact.external] == ["large"]
 
 
+def test_nothing_large_is_nothing_to_do(folder: ObjectStoreExternalizer) -> None:
+    """The default limits leave small artifacts alone: the very context comes back."""
+    assert externalize_artifacts(CONTEXT, folder) is CONTEXT
+    assert retrieve_artifact(SHORT, folder) is SHORT
+
+
 def test_the_same_content_is_stored_once(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
     """Artifacts with equal content share one stored object, whatever the order of their keys."""
     first, second = folder.externalize({"a": 1, "b": 2}), folder.externalize({"b": 2, "a": 1})

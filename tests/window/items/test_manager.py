@@ -117,6 +117,15 @@ def test_remove_takes_one_item_out_and_is_no_eviction() -> None:
     assert len(manager) == 2
 
 
+def test_clear_removes_everything() -> None:
+    """Afterwards the same items may come again."""
+    some = numbered(3)
+    manager = filled(some, max_tokens=100, counter=Words())
+    manager.clear()
+    assert (len(manager), manager.tokens, manager.get()) == (0, 0, ())
+    assert manager.add(some[0]) is some[0]
+
+
 def test_what_says_the_same_is_refused_with_the_one_that_is_held() -> None:
     """Adding the same type, content and metadata again is refused with the item that is held."""
     held = seed_item()
