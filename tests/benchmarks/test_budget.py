@@ -3,7 +3,6 @@
 import doctest
 import json
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,6 @@ from benchmarks.budget.server import server_rows
 from benchmarks.budget.sizes import import_rows
 from benchmarks.budget.stores import store_rows
 from benchmarks.budget.turns import exponent
-from benchmarks.conversation import turns
-from polycontext.window.providers import get_format
 from tests.house import ROOT, sizes
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
@@ -55,12 +52,6 @@ def test_growth_is_told_by_its_exponent(power: float, found: float) -> None:
     assert exponent(costs) == pytest.approx(found)
 
 
-def test_the_best_schedule_of_a_window_that_never_fills_is_no_compression() -> None:
-    """Then the bill is what was paid."""
-    sent = [Sent(10, 0), Sent(20, 10), Sent(30, 20)]
-    assert best_bill(sent, [10, 10, 10], 100) == pytest.approx(sum(each.bill for each in sent))
-
-
 def test_the_best_schedule_is_found_among_all() -> None:
     """Beside every choice of moments, tried one by one: none is cheaper, and one costs the same."""
     new, most, left, kept = [10] * 8, 45, 20, 5
@@ -91,19 +82,6 @@ def test_prefixes_of_a_short_session_are_kept_but_for_its_compressions() -> None
     assert 0.5 < kept <= 1.0
     assert 0.95 < bill < 1.1
     assert all(any(name in note for note in others.notes) for name in caching_peers.PEERS)
-
-
-def test_a_sliding_window_stays_within_its_marks_and_begins_with_the_user() -> None:
-    """The sliding window drops to the low mark above the high mark, and starts with the user."""
-    window = caching_peers.Sliding(500, 0.95, 0.5)
-    sizes = []
-    for turn in turns(200):
-        window.add(get_format("openai").render([turn]).messages[0])
-        messages = window.messages()
-        assert messages[0]["role"] == "user"
-        sizes.append(sum(map(caching_peers.tokens_of, messages)))
-    assert max(sizes) <= 475
-    assert any(later < 300 < earlier for earlier, later in pairwise(sizes))
 
 
 def test_imports_and_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import doctest
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
@@ -12,8 +12,6 @@ from benchmarks.retention.entries import Pair, content_of
 from benchmarks.retention.judge import FAULTS, Judge, Verdict, judge_view
 from benchmarks.retention.recall import needles_of, whole_text
 from benchmarks.retention.recordings import Message, Probe
-from polycontext.polynomial import project
-from polycontext.window import TokenCounter, Turn
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
@@ -188,44 +186,6 @@ def test_a_broken_summariser_is_found_out_by_the_measure_and_the_judge(
     assert sum(is_bound(value, body) for value in values) == kept
     verdict = Verdict()
     Judge.of(SAID, verdict).body(body)
-    assert (verdict.faults["unresolved"] == 0) is (broken is honest)
-
-
-class Summariser:
-    """Say always the same, broken in one way."""
-
-    def __init__(self, broken: Callable[[str], str]) -> None:
-        self.said = broken(GOOD)
-
-    def summarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
-        """Return it."""
-        return self.said
-
-
-@pytest.mark.parametrize(("broken", "kept"), [(honest, 3), (gluing, 2), (tearing, 0)])
-def test_a_broken_summariser_is_found_out_in_a_projection(
-    broken: Callable[[str], str], kept: int
-) -> None:
-    """The view that a model would be sent is read, whichever summariser is installed."""
-    task: Message = {"role": "user", "content": "Plan the workshop."}
-    long: list[Message] = [
-        {"role": role, "content": f"Talk of {role} about nothing. " * 60}
-        for role in ("assistant", "user", "assistant")
-    ]
-    messages = [task, *SAID, *long, {"role": "user", "content": "Well?"}]
-    view = list(project(messages, 320, provider="openai", summariser=Summariser(broken)).messages)
-    verdict = Verdict()
-    assert judge_view(view, messages, verdict) == 1
-    sources = sources_of(messages)
-    wanted = needles_of(Probe("p", len(messages), needles=("128", "garden", "street")), messages)
-    assert sum(view_of(view, sources).binds(each, sources) for each in wanted) == kept
     assert (verdict.faults["unresolved"] == 0) is (broken is honest)
 
 
@@ -438,15 +398,6 @@ def test_what_misleads_is_found(fault: str, broken: str, sound: str) -> None:
         verdict = Verdict()
         judge_view(framed(body), WORK, verdict)
         assert (verdict.faults[fault] > 0) is faults, (body, verdict)
-
-
-def test_what_took_an_edit_back_may_stand_in_another_message() -> None:
-    """The view tells that it was undone."""
-    verdict = Verdict()
-    view = [*framed("assistant: > Commit 59bd5bf feat: parse rows with the parser"), *WORK[-3:]]
-    judge_view(view, WORK, verdict)
-    assert verdict.said["undone edits"] == 2
-    assert not verdict.faults["undone"]
 
 
 def test_the_tokens_of_noise_are_counted() -> None:

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.retention.recall import (
     answers_of,
-    bindings,
     evidence_kept,
-    flat,
     needles_of,
     whole_text,
 )
@@ -25,18 +23,15 @@ from benchmarks.retention.recordings import (
     load,
     message_tokens,
     pinned,
-    recorded,
     request_tokens,
-    sampled,
 )
 from benchmarks.retention.tally import Tally
 from polycontext.polynomial import project
 from polycontext.window import REQUEST_OVERHEAD, count_turn
-from polycontext.window.providers import check, get_format
+from polycontext.window.providers import get_format
 from tests.benchmarks.conversations import (
     agent,
     agent_messages,
-    conversation,
     monologue,
     monologue_messages,
     write,
@@ -90,11 +85,6 @@ def test_the_messages_themselves_hold_every_needle(texts: list[str]) -> None:
     )
 
 
-def test_white_space_is_normalised_and_special_signs_are_no_pattern() -> None:
-    """An identifier with signs of regular expressions is looked for as it is."""
-    assert bindings("a.b(c)", [flat("see\n\n a.b(c) and axb(c)")]) == {"see a.b(c)"}
-
-
 @pytest.mark.parametrize(
     ("answers", "texts", "count"),
     [
@@ -113,16 +103,6 @@ def test_an_answer_is_asked_for_where_it_is_long_and_stands_in_one_to_three_mess
 ) -> None:
     """Short answers and those that stand everywhere tell nothing about what was kept."""
     assert len(answers_of(Probe("q", 9, answers=answers), said(*texts), by_word=False)) == count
-
-
-def test_words_of_an_answer_are_asked_for_each() -> None:
-    """A long answer counts by its rare words."""
-    wanted = answers_of(
-        Probe("q", 9, answers=("They will mark the overlaps.",)),
-        said("mark overlaps", "mark", "mark", "mark"),
-        by_word=True,
-    )
-    assert [each.name for each in wanted] == ["overlaps"]
 
 
 def test_evidence_is_kept_only_whole() -> None:
@@ -158,12 +138,6 @@ def test_a_task_is_kept_whole_in_an_agents_budget_and_not_in_a_dialogues() -> No
     assert pinned(other.messages) == {0}
 
 
-@given(st.text(max_size=20))
-def test_a_conversation_is_in_one_half_for_good(conversation_id: str) -> None:
-    """Which half depends on the id alone."""
-    assert half_of(conversation_id) == half_of(conversation_id) in ("tuning", "unseen")
-
-
 def test_the_halves_are_halves(tmp_path: Path) -> None:
     """The two halves are disjoint, complete and similar in size, and the assignment is stable."""
     write(tmp_path, "tau_airline_gpt4o", *map(agent, range(40)))
@@ -180,23 +154,6 @@ def test_the_halves_are_halves(tmp_path: Path) -> None:
         "unseen",
         "tuning",
     ]
-
-
-def test_a_sample_holds_so_many_probes_and_is_the_same_at_every_run() -> None:
-    """Chosen by hash: no more than asked for, none invented."""
-    conversations = [agent(), monologue()]
-    assert sum(len(each.probes) for each in sampled(conversations, 2)) == 2
-    assert list(sampled(conversations, 2)) == list(sampled(conversations, 2))
-    assert list(sampled(conversations, 99)) == conversations
-
-
-def test_speakers_are_spelled_as_the_provider_takes_them(tmp_path: Path) -> None:
-    """A speaker's name with a space is made valid, and a conversation without probes is skipped."""
-    messages: list[Message] = [{"role": "user", "name": "Ada <Chair>", "content": "We begin."}]
-    write(tmp_path, "qmsum", conversation("qmsum", messages))
-    (read,) = recorded("qmsum", "all", tmp_path)
-    check(list(read.messages), "openai")
-    assert load("qmsum", "all", folder=tmp_path) == []
 
 
 def test_a_tally_knows_its_interval() -> None:

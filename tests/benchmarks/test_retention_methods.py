@@ -10,7 +10,6 @@ from benchmarks.retention.methods import (
     METHODS,
     Asked,
     anchored_tail,
-    at_random,
     best_messages,
     bm25,
     greedy_oracle,
@@ -19,12 +18,11 @@ from benchmarks.retention.methods import (
 from benchmarks.retention.peers import largest
 from benchmarks.retention.projecting import calls_of, measure
 from benchmarks.retention.recall import needles_of, whole_text
-from benchmarks.retention.recordings import Message, Probe, request_tokens
+from benchmarks.retention.recordings import Message, request_tokens
 from polycontext.polynomial import ContextOverflowError
 from tests.benchmarks.conversations import (
     agent,
     agent_messages,
-    conversation,
     monologue,
     monologue_messages,
 )
@@ -77,18 +75,6 @@ def test_the_oracles_keep_what_is_wanted_where_others_do_not() -> None:
     assert (hits(best_messages(less), less), hits(greedy_oracle(less), less)) == (0, 2)
 
 
-def test_an_oracle_prefers_what_holds_more_a_token() -> None:
-    """Of two messages with the key the shorter one is kept, and nothing that holds none."""
-    messages = [
-        {"role": "user", "content": "Begin."},
-        {"role": "user", "content": "the key is K7 " + "and so on " * 30},
-        {"role": "user", "content": "the key is K7"},
-        {"role": "user", "content": "nothing"},
-    ]
-    given = Asked(messages, 10_000, wanted=needles_of(Probe("p", 4, needles=("K7",)), messages))
-    assert best_messages(given) == [messages[0], messages[2]]
-
-
 def test_tails_end_at_the_end() -> None:
     """A plain tail drops the task; an anchored one keeps it, and calls with their results."""
     given = asked(0.3)
@@ -98,24 +84,6 @@ def test_tails_end_at_the_end() -> None:
     assert anchored[2:] == list(given.messages[len(given.messages) - len(anchored) + 2 :])
     assert is_valid(anchored)
     assert anchored[2]["role"] == "assistant"
-
-
-def test_an_anchored_tail_has_no_gap_and_parts_no_exchange() -> None:
-    """The tail ends before the first exchange that does not fit, and keeps calls with results."""
-    messages = [
-        *agent_messages(3),
-        {"role": "assistant", "content": "x " * 200},
-        {"role": "user", "content": "Go on."},
-    ]
-    most = request_tokens([*messages[:2], messages[-1]])
-    assert anchored_tail(Asked(messages, most + 60)) == [*messages[:2], messages[-1]]
-    cost = request_tokens(messages[7:8]) - request_tokens([])
-    assert anchored_tail(Asked(messages[:8], request_tokens(messages[:2]) + cost)) == messages[:2]
-
-
-def test_the_lot_is_another_for_another_conversation() -> None:
-    """Random messages differ from conversation to conversation."""
-    assert len({written(at_random(asked(0.3, seed=seed))) for seed in "abcdefgh"}) > 1
 
 
 def test_bm25_keeps_the_messages_that_speak_of_the_question() -> None:
@@ -191,17 +159,6 @@ def test_long_range_asks_only_for_what_no_tail_holds() -> None:
     assert best["long range"]["share"] == 1.0
 
 
-def test_what_stands_in_a_tail_as_well_is_not_long_range() -> None:
-    """An identifier that stood early and late is in a tail."""
-    messages = agent_messages()
-    messages[-1] = {**messages[-1], "content": f"K00X again. {messages[-1]['content']}"}
-    again = conversation("tau", messages, Probe("p", len(messages), needles=("K00X",)))
-    assert (
-        "long range"
-        not in measure(METHODS["plain tail"], [again], 0.3, gates=False).as_data()["recalls"]
-    )
-
-
 def test_the_largest_list_that_fits_is_found() -> None:
     """For a library that counts messages: as many as fit, one where none does."""
     messages = monologue_messages()
@@ -233,12 +190,3 @@ def test_dialogues_are_asked_blind_once_and_once_for_each_question() -> None:
     }
     assert data["recalls"]["evidence, asked"]["share"] == data["recalls"]["answers, asked"]["share"]
     assert data["used"]["median"] <= 1.0
-
-
-def test_a_budget_that_holds_all_counts_as_no_compression() -> None:
-    """The share of the budget used counts only where something had to be removed."""
-    whole = conversation("tau", agent_messages(2), Probe("p", 6, needles=("K00X",)))
-    data = measure(METHODS["project"], [whole], 1.0).as_data()
-    assert data["used"]["of"] == 0
-    assert data["recalls"]["bound"]["share"] == 1.0
-    assert data["gates"] == {}

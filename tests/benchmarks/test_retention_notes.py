@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from attrs import evolve
 
 from benchmarks.retention import noted
 from benchmarks.retention.command import main
@@ -60,16 +59,6 @@ def test_what_is_to_be_kept_stands_in_what_is_put_in() -> None:
     )
 
 
-def test_the_halves_are_apart_and_make_the_whole() -> None:
-    """The tuning half and the unseen half are disjoint and complete."""
-    tuning, unseen = (
-        {item["id"] for item in noted.written("constraints", half)} for half in ("tuning", "unseen")
-    )
-    assert not tuning & unseen
-    assert len(tuning | unseen) == len(noted.written("constraints"))
-    assert min(len(tuning), len(unseen)) > 50
-
-
 @pytest.mark.parametrize("share", [0.0, 0.35, 0.5, 0.65, 1.0])
 def test_what_is_put_in_makes_a_list_that_providers_take(share: float) -> None:
     """A call with its result is inserted after the task, and separates no other call and result."""
@@ -84,22 +73,6 @@ def test_what_is_put_in_makes_a_list_that_providers_take(share: float) -> None:
             put.messages[: 2 if host.set == "tau" else 1]
             == host.messages[: 2 if host.set == "tau" else 1]
         )
-
-
-def test_two_things_at_one_place_both_stand() -> None:
-    """Two messages inserted at the same place keep their order."""
-    (short,) = [host for host in hosts() if host.set != "tau"]
-    host = evolve(short, messages=short.messages[:2], tokens=short.tokens[:2])
-    put = noted.with_put(
-        host,
-        {
-            2 / 3: [{"role": "user", "content": "newer"}],
-            1 / 3: [{"role": "user", "content": "older"}],
-        },
-    )
-    assert [
-        message["content"] for message in put.messages if message["content"] in ("older", "newer")
-    ] == ["older", "newer"]
 
 
 def test_with_all_the_room_everything_is_kept_and_with_none_little() -> None:
@@ -128,13 +101,6 @@ def test_with_all_the_room_everything_is_kept_and_with_none_little() -> None:
 def test_an_old_value_may_stand_as_what_was(view: str, *, stands: bool) -> None:
     """Behind was, from and instead of nobody takes it for the newest."""
     assert noted._stands_as_current("B7", view) is stands
-
-
-def test_nothing_of_two_things_is_missing_where_both_have_room() -> None:
-    """The texts that are asked of a gist with all the room are those that were put in."""
-    item = noted.written("lookalikes")[0]
-    text = noted._noted_of([*noted._put(item, "one"), *noted._put(item, "other")])
-    assert all(each in text for each in item["both"])
 
 
 @pytest.mark.parametrize("most", sizes(noted.STANDING, None))

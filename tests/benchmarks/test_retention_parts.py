@@ -181,32 +181,6 @@ def test_what_fits_is_looked_for_unit_by_unit(monkeypatch: pytest.MonkeyPatch) -
     assert "S-3: name desk lamp" in less["missed"]
 
 
-@pytest.mark.parametrize(
-    ("view", "newest", "stands"),
-    [
-        ("W-1: status shipped (was pending), …", "status: shipped", False),
-        ('{"status": "pending"}', "status: shipped", True),
-        ("The workshop is on 10 March (was 3 March).", "10 March", False),
-    ],
-)
-def test_an_update_is_judged_in_notes_as_in_json(view: str, newest: str, *, stands: bool) -> None:
-    """A stale value counts as current unless the view marks it as old, in notes as in JSON."""
-    stale = "3 March" if "March" in newest else '"status": "pending"' if stands else "pending"
-    assert noted._stands_as_current(stale, view) is stands
-    assert (noted.words_of(newest) in noted.words_of(view)) is not stands
-
-
-def test_flagged_sentences_are_counted_by_their_labels() -> None:
-    """Those that nobody has read yet are told apart."""
-    host = conversation(
-        "swe",
-        [{"role": "user", "content": "Always answer in French. From now on, never push to main."}],
-    )
-    shares = noted.precision([host]).as_data()["shares"]
-    assert shares["not labelled yet"]["of"] == 2
-    assert {len(item["sentence"]) for item in noted.written_lines("sentences")} == {16}
-
-
 def test_the_command_prints_every_new_part(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

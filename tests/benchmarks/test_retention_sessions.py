@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.retention.aging import chained, measure_aging, measure_cycles
+from benchmarks.retention.aging import chained
 from benchmarks.retention.command import main
-from benchmarks.retention.dead_ends import DeadEnds, in_loops, in_recordings
+from benchmarks.retention.dead_ends import DeadEnds
 from benchmarks.retention.growing import Grown, Way, measure, turns_of
 from benchmarks.retention.loops import WINDOWS, loop_of
 from benchmarks.retention.peers import PEERS, is_installed
@@ -70,41 +70,12 @@ def test_a_refusal_is_a_dead_end_unless_a_user_says_more_than_fits(
     assert grown.is_dead_end is is_dead_end
 
 
-def test_a_turn_that_is_refused_ends_a_session_where_it_stands() -> None:
-    """Nothing is taken in behind it."""
-    grown = Grown(
-        Way().session(60),
-        [Turn("user", "Hello."), Turn("system", "x " * 500), Turn("user", "Bye.")],
-    )
-    assert not grown.grow(3)
-    assert grown.taken == 1
-    assert not grown.is_dead_end
-
-
 def test_a_chain_is_one_conversation_with_one_system_message() -> None:
     """Recordings behind each other, the identifiers each with the last place where it stood."""
     chain = chained([agent(0), agent(1)])
     assert [message["role"] for message in chain.messages].count("system") == 1
     assert len(turns_of(chain.messages)) == len(chain.messages) == 39
     assert [(place, each.name) for place, each in chain.used] == [(22, "K00X"), (38, "K86X")]
-
-
-def test_identifiers_age_with_compressions() -> None:
-    """Fresh ones are in view; the counts are of identifiers that were looked at."""
-    data = measure_aging(
-        chained([agent(number) for number in range(24)]), Way(0.7, 0.4), window=700
-    ).as_data()
-    assert data["compressions"] > 5
-    assert data["ended by"] is None
-    assert sum(age["of"] for age in data["after compressions"].values()) > 0
-
-
-def test_cycles_are_counted_and_never_the_same_twice() -> None:
-    """A session that grows by the same messages compresses; every whole cycle is a figure."""
-    data = measure_cycles([agent()], 80, Way(0.9, 0.5), window=900)
-    assert data["cycle"] == 19
-    assert len(data["turns a compression, by cycle"]) == 4
-    assert data["ended by"] is None
 
 
 def test_loops_are_the_same_at_every_run_and_as_hard_as_they_say() -> None:
@@ -117,15 +88,6 @@ def test_loops_are_the_same_at_every_run_and_as_hard_as_they_say() -> None:
     count = TiktokenCounter().count
     assert max(count(turn.text) for turn in turns if turn.role == "tool") > 8_000
     assert sum(len(turn.tool_calls) for turn in turns) == sum(turn.role == "tool" for turn in turns)
-
-
-def test_dead_ends_are_looked_for_in_loops_and_recordings() -> None:
-    """Every session is counted and every turn is checked, and sound sessions have no dead end."""
-    loops = in_loops(range(4), Way()).as_data()
-    assert loops["sessions"] == 4
-    assert set(loops["gates"]) == {"dead end"}
-    grown = in_recordings([agent(), monologue()], 1.0, Way()).as_data()
-    assert (grown["turns"], grown["ended by"], grown["gates"]) == (32, {}, {"dead end": 0})
 
 
 class Refusing(ContextSession):
@@ -150,13 +112,6 @@ def test_a_dead_end_is_counted_and_shown() -> None:
     assert data["gates"] == {"dead end": 1}
     assert data["ended by"] == {"assistant: ContextOverflowError": 1}
     assert data["shown"][0].startswith("dead end: a session, turn 1: ")
-
-
-def test_every_change_of_the_prefix_counts() -> None:
-    """Compressions are counted as the session's epochs are."""
-    grown = Grown(Way(0.9, 0.5).session(700), turns_of(agent().messages))
-    assert grown.grow(20)
-    assert grown.compressions == grown.session.window.epoch.number - 1 > 0
 
 
 @pytest.fixture

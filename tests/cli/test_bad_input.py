@@ -21,7 +21,6 @@ from tests.cli.command import (
     assistant,
     result,
     saved,
-    spawn,
     user,
 )
 
@@ -429,20 +428,6 @@ def test_a_bad_option_is_named(
     ran = polycontext(*arguments)
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.complaint
-
-
-def test_a_process_ends_as_quietly(tmp_path: Path) -> None:
-    """Run as a process of its own: exit code 2, one line, nothing on standard output."""
-    ran = spawn("replay", saved(tmp_path, "chat.json", bytes(range(256))))
-    assert (ran.code, ran.out) == (2, "")
-    assert "not text" in ran.complaint
-
-
-def test_a_terminal_without_unicode_gets_its_line_too(tmp_path: Path) -> None:
-    """In an ASCII terminal the complaint arrives with stand-ins."""
-    ran = spawn("replay", tmp_path / "ä.json", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    assert ran.code == 2
-    assert "cannot be read" in ran.complaint
 
 
 def test_a_fault_of_the_program_is_no_traceback_either(

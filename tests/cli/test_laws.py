@@ -95,11 +95,6 @@ def test_json_tells_all_that_the_table_tells(polycontext: Command) -> None:
     }
 
 
-def test_the_same_run_says_the_same_again(check: Check) -> None:
-    """Without a seed the examples, and with them the counterexamples, are the same every time."""
-    assert check("Chatty") == check("Chatty")
-
-
 @pytest.mark.gate
 def test_a_run_leaves_nothing_in_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -161,17 +156,6 @@ def test_a_summariser_that_ignores_its_budget_is_found_out(check: Check) -> None
     assert ran.out.endswith(": 1 broken\n")
 
 
-def test_a_summariser_that_keeps_its_budget_passes(check: Check) -> None:
-    """Laws that only the offline summariser owes are not asked of others."""
-    ran = check("Silent", "--json")
-    assert ran.code == 0
-    assert ran.json()["subject"]["name"] == f"{SUBJECTS}:Silent"
-    assert {law["law"] for law in ran.json()["laws"]} == {
-        "summaries_keep_to_their_allowance",
-        "summaries_are_storable_text",
-    }
-
-
 @pytest.mark.parametrize(
     ("subject", "kind"), [("short", "a summariser"), ("Paused", "a machine (ContextMachine)")]
 )
@@ -183,55 +167,12 @@ def test_a_function_and_a_machine_are_subjects(check: Check, subject: str, kind:
     assert found.startswith(kind)
 
 
-def test_a_summariser_that_raises_is_found_out(check: Check) -> None:
-    """An exception of the summariser is reported as the finding."""
-    ran = check("Away", "--json")
-    assert ran.code == 1
-    assert {law["counterexample"]["problem"] for law in ran.json()["laws"]} == {
-        "raises TimeoutError: the model is away"
-    }
-
-
-def test_a_moody_classifier_is_found_out(check: Check) -> None:
-    """Two classes for one turn break the law, however the dice fall."""
-    ran = check("moody")
-    assert ran.code == 1
-    assert "linearity.classification_repeats\n" in ran.out
-    assert "  classifier = tests.testing.law_subjects.moody\n" in ran.out
-    assert check("strict").code == 0
-
-
-def test_a_classifier_may_be_a_class(check: Check) -> None:
-    """One that is called for its instance; this one spoils what it is given."""
-    ran = check("Forgetful", "--json")
-    assert ran.code == 1
-    assert [law["law"] for law in ran.json()["laws"] if not law["ok"]] == ["classification_repeats"]
-
-
 @pytest.mark.parametrize("name", ["SmallWindow", "waiting", "a_window"])
 def test_a_window_is_filled_with_conversations(check: Check, name: str) -> None:
     """A class, an instance or a factory is tested with generated turns behind its own."""
     ran = check(name, "--room", "pressure", "--json", examples=5)
     assert ran.code == 0
     assert {"order_is_kept", "sources_are_never_lost"} <= {law["law"] for law in ran.json()["laws"]}
-
-
-def test_a_window_that_loses_a_turn_is_found_out(check: Check) -> None:
-    """The counterexample shows a window with turns in it, though it began empty."""
-    ran = check("LosesTheFirst", "--law", "sources_are_never_lost", "--json")
-    (law,) = ran.json()["laws"]
-    assert ran.code == 1
-    assert law["counterexample"]["inputs"]["window"].startswith("a window of 500 tokens at ")
-
-
-def test_a_window_that_takes_no_turn_is_found_out(check: Check) -> None:
-    """Inputs that cannot be made are the subject's fault."""
-    ran = check("Refusing", "--law", "order_is_kept", "--json")
-    assert ran.code == 1
-    assert (
-        ran.json()["laws"][0]["counterexample"]["problem"]
-        == "no inputs could be made: RuntimeError: full"
-    )
 
 
 @pytest.mark.parametrize(
@@ -289,16 +230,6 @@ def test_a_module_of_the_working_directory_is_found(
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     ran = polycontext("laws", "--subject", "subject_beside_the_prompt:mine", "--examples", 3)
     assert (ran.code, "all hold" in ran.out) == (0, True)
-
-
-def test_narrow_paper_has_room_for_what_was_found(
-    check: Check, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Counterexamples stand below the table."""
-    monkeypatch.setenv("COLUMNS", "60")
-    ran = check("Chatty")
-    assert "counterexample" not in ran.out
-    assert "  found: " in ran.out
 
 
 # --- bad use ----------------------------------------------------------------------

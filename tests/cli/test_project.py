@@ -14,11 +14,9 @@ from tests.cli.command import (
     as_lines,
     assistant,
     chat,
-    recordings,
     saved,
     user,
 )
-from tests.house import sizes
 
 
 def test_messages_go_to_standard_output_and_the_report_beside(polycontext: Command) -> None:
@@ -176,19 +174,3 @@ def test_a_fault_in_the_second_leaves_the_first(polycontext: Command, tmp_path: 
     assert ran.code == 2
     assert ran.json()["report"]["reached"]
     assert "line 2" in ran.complaint
-
-
-@pytest.mark.parametrize("one_of", sizes(10, 1))
-def test_recordings_project(polycontext: Command, tmp_path: Path, one_of: int) -> None:
-    """Recorded conversations are cut to 4000 tokens and pass the provider's rules."""
-    ran = polycontext(
-        "project",
-        recordings("tau_airline_gpt4o.jsonl", tmp_path, one_of),
-        "--max-tokens",
-        "4000",
-        "--json",
-    )
-    assert (ran.code, ran.err) == (0, "")
-    for line in ran.lines():
-        get_format("openai").check(line["messages"], allow_open_tail=True)
-        assert line["report"]["tokens_after"] <= 4000

@@ -30,13 +30,12 @@ from tests.cli.command import (
     as_lines,
     assistant,
     chat,
-    recordings,
     result,
     saved,
     spawn,
     user,
 )
-from tests.house import ROOT, examples, sizes
+from tests.house import ROOT, examples
 
 TOO_LARGE = {"role": "system", "content": "word " * 5000}
 """A message that no window of these tests holds, and that is not cut either."""
@@ -261,16 +260,6 @@ def test_refused_turns_are_shown_with_their_reason(polycontext: Command, tmp_pat
     assert "refused 1 of 3 messages" in shown
 
 
-def test_a_conversation_cannot_command_the_terminal(polycontext: Command, tmp_path: Path) -> None:
-    """Escape sequences and markup in a turn are shown, not obeyed."""
-    ran = polycontext(
-        "replay", saved(tmp_path, "chat.json", [user("\x1b[2J\x07[red]text[/red]\r\nnext")])
-    )
-    assert ran.code == 0
-    assert "\x1b" not in ran.out
-    assert r"\x1b[2J\x07[red]text[/red] next" in ran.out
-
-
 def test_a_long_conversation_is_cut_to_what_matters(polycontext: Command, tmp_path: Path) -> None:
     """Both ends and the compressions are shown, gaps are counted, and --all shows everything."""
     path = saved(tmp_path, "chat.json", chat(300))
@@ -335,13 +324,6 @@ def test_json_is_one_object_a_conversation(polycontext: Command, tmp_path: Path)
     assert (second["line"], second["id"], second["provider"]) == (2, "7", "anthropic")
     assert [step["turn"] for step in first["steps"]] == [1, 2, 3]
     assert first["summary"]["states"] == ["EMPTY", "ACCUMULATING"]
-
-
-def test_standard_input_is_read(polycontext: Command) -> None:
-    """`-` gives what the file gives."""
-    piped = polycontext("replay", "-", "--json", stdin=EXAMPLE.read_bytes()).json()
-    assert piped["summary"] == polycontext("replay", EXAMPLE, "--json").json()["summary"]
-    assert piped["file"] == "<stdin>"
 
 
 def test_options_reach_the_machine(polycontext: Command) -> None:
@@ -481,22 +463,6 @@ def test_progress_is_shown_on_a_terminal_only(
     assert sum(moved) == pytest.approx(2 * EXAMPLE.stat().st_size, abs=1)
 
 
-def test_a_reader_that_goes_away_is_no_fault() -> None:
-    """`polycontext replay ... | head` ends without a word."""
-    code = "import sys; from polycontext.cli.app import main; sys.exit(main())"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "replay", str(EXAMPLE)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout
-    assert process.stderr
-    process.stdout.close()
-    with process.stderr:
-        assert process.stderr.read() == b""
-    assert process.wait() == 141
-
-
 def test_an_interrupt_within_a_replay_is_its_own_exit_code(
     polycontext: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -535,26 +501,6 @@ def test_an_ascii_terminal_gets_its_table_and_valid_json(tmp_path: Path) -> None
     ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     assert json.loads(spawn("replay", path, "--json", **ascii_only).out)["id"] == "é"
     assert spawn("replay", path, **ascii_only).code == 0
-
-
-@pytest.mark.gate
-@pytest.mark.parametrize("one_of", sizes(10, 1))
-@pytest.mark.parametrize(
-    ("name", "count"), [("tau_airline_gpt4o.jsonl", 100), ("swebench_mini.jsonl", 10)]
-)
-def test_recordings_replay(
-    polycontext: Command, tmp_path: Path, name: str, count: int, one_of: int
-) -> None:
-    """Recorded conversations replay at 4000 tokens and have requests."""
-    ran = polycontext(
-        "replay", recordings(name, tmp_path, one_of), "--max-tokens", "4000", "--json"
-    )
-    assert (ran.code, ran.err) == (0, "")
-    summaries = [line["summary"] for line in ran.lines()]
-    assert len(summaries) == count // one_of
-    assert all(
-        summary["lists_delivered"] > 0 and summary["final_pressure"] <= 1 for summary in summaries
-    )
 
 
 def test_a_refused_turn_is_told_in_words_of_the_command(

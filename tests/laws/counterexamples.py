@@ -1,10 +1,10 @@
 """Instances with one fault each, and the law that must reject it.
 
 A law that no instance can fail is useless. The modules of `tests.laws.broken` provide a broken
-instance for every law, and `test_laws.py` passes only if that law objects:
+instance for every law that ships, and `test_laws.py` passes only if that law objects:
 
-    breaks(stores.seek_to_the_focus_changes_nothing, "a seek that always moves", lambda law:
-        law(OffByOne(...)))
+    breaks(policies.nothing_happens_before_its_permission, "a machine that lets the assistant
+        begin", lambda law: law(Early, ...))
 """
 
 from collections.abc import Callable

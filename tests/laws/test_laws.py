@@ -115,10 +115,10 @@ def test_what_is_like_a_broken_instance_but_sound_is_accepted(instance: Instance
     instance.call(instance.law)
 
 
-def test_every_law_is_broken_once() -> None:
-    """Every law has a broken instance in ``tests/laws/broken``."""
+def test_every_law_that_ships_is_broken_once() -> None:
+    """Every law that ships has a broken instance in ``tests/laws/broken``."""
     broken = {instance.law for instance in BROKEN}
-    assert [law.name for law in LAWS if law.check not in broken] == []
+    assert [law.name for law in all_laws() if law.check not in broken] == []
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -30,41 +30,6 @@ def ledger() -> LinearityMap:
     return tagged.tag("middle", REQUIRED).tag("high", PRESERVED)
 
 
-def test_a_new_ledger_is_empty() -> None:
-    """Without tags there is nothing to read and nothing counted."""
-    empty = LinearityMap()
-    assert (len(empty), list(empty), empty.stats()) == (0, [], LinearityStats())
-    assert empty.stats().droppable_ratio == 0.0
-    assert empty.partition() == {DROPPABLE: (), REQUIRED: (), PRESERVED: ()}
-
-
-def test_a_tag_is_read_back_whole(ledger: LinearityMap) -> None:
-    """Class, provenance, rationale and moment are kept."""
-    assert ledger.get("low") is DROPPABLE
-    assert ledger.tag_of("low") == Tag(
-        DROPPABLE, provenance="default", rationale="small talk", when=NOON
-    )
-    assert "low" in ledger
-    assert "lower" not in ledger
-    assert 7 not in ledger
-
-
-def test_ids_keep_the_order_in_which_they_were_tagged(ledger: LinearityMap) -> None:
-    """Order is insertion order, whatever is promoted."""
-    assert list(ledger.promote("low", PRESERVED)) == ["low", "middle", "high"]
-
-
-def test_the_partition_follows_classes_and_order(ledger: LinearityMap) -> None:
-    """Every class has its ids in ledger order, the lowest class first."""
-    later = ledger.tag("last", DROPPABLE).promote("low", PRESERVED)
-    assert list(later.partition().items()) == [
-        (DROPPABLE, ("last",)),
-        (REQUIRED, ("middle",)),
-        (PRESERVED, ("low", "high")),
-    ]
-    assert later.by_class(PRESERVED) == ("low", "high")
-
-
 def test_promoting_keeps_the_provenance_and_takes_the_new_reason(ledger: LinearityMap) -> None:
     """Where a resource came from does not change; why and when it has its class does."""
     later = ledger.promote("low", REQUIRED, rationale="quoted by the user", when=NOON)
@@ -72,11 +37,6 @@ def test_promoting_keeps_the_provenance_and_takes_the_new_reason(ledger: Lineari
         REQUIRED, provenance="default", rationale="quoted by the user", when=NOON
     )
     assert later.stats() == LinearityStats(droppable=0, required=2, preserved=1, promotions=1)
-
-
-def test_promoting_needs_no_reason(ledger: LinearityMap) -> None:
-    """Without a reason and a moment there is none in the tag, not the old one."""
-    assert ledger.promote("low", REQUIRED).tag_of("low") == Tag(REQUIRED, provenance="default")
 
 
 @pytest.mark.parametrize(
@@ -100,32 +60,6 @@ def test_promoting_to_the_same_or_a_lower_class_is_refused(
         "Promote it to PRESERVED." if resource_id == "middle" else "No class is higher."
     )
     assert isinstance(caught.value, ValueError | CallerError)
-
-
-def test_tagging_again_with_the_same_class_changes_nothing(ledger: LinearityMap) -> None:
-    """The first tag stands, so replaying tags is harmless."""
-    assert ledger.tag("low", DROPPABLE, provenance="replay", rationale="again") is ledger
-
-
-def test_tagging_again_with_a_higher_class_promotes(ledger: LinearityMap) -> None:
-    """The new tag replaces the old one whole, and the promotion is counted."""
-    later = ledger.tag("low", PRESERVED, provenance="caller")
-    assert later.tag_of("low") == Tag(PRESERVED, provenance="caller")
-    assert later.stats().promotions == 1
-    assert len(later) == 3
-
-
-def test_tagging_again_with_a_lower_class_is_refused(ledger: LinearityMap) -> None:
-    """No way leads down."""
-    with pytest.raises(DemotionError):
-        ledger.tag("high", DROPPABLE)
-
-
-def test_a_drop_is_counted_and_the_tag_stays(ledger: LinearityMap) -> None:
-    """A dropped resource keeps its tag, and each drop is counted."""
-    later = ledger.drop("low").drop("low")
-    assert later.stats() == LinearityStats(droppable=1, required=1, preserved=1, drops=2)
-    assert later.tag_of("low") is ledger.tag_of("low")
 
 
 @pytest.mark.parametrize("resource_id", ["middle", "high"])

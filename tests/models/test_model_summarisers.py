@@ -15,9 +15,8 @@ from polycontext.linearity import ResourceClass
 from polycontext.models import AnthropicSummariser, NoSummaryError, OpenAISummariser
 from polycontext.models.anthropic_summariser import mark_blocks
 from polycontext.polynomial import ContextSession
-from polycontext.pressure import AsyncSummariser, CompressionResult, ContextProjector, Summariser
+from polycontext.pressure import CompressionResult, ContextProjector
 from polycontext.pressure.gist import is_summary
-from polycontext.pressure.summariser_protocol import AsyncPlanSummariser, PlanSummariser
 from polycontext.testing.strict import Break, RequestRefusedError, internal_error
 from polycontext.window import Part, TiktokenCounter, ToolCall, Turn
 from tests.models.vendors import (
@@ -78,13 +77,6 @@ def gist_text(done: CompressionResult) -> str:
     """Return the text of the one gist."""
     (gist,) = [turn for turn in done.window.all_turns() if is_summary(turn)]
     return gist.text
-
-
-def test_it_satisfies_the_protocols(vendor: Vendor) -> None:
-    """All four of them: whatever asks, asks it."""
-    summariser = vendor.summariser()
-    for protocol in (Summariser, AsyncSummariser, PlanSummariser, AsyncPlanSummariser):
-        assert isinstance(summariser, protocol)
 
 
 def test_a_model_writes_the_gist(vendor: Vendor) -> None:

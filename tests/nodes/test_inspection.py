@@ -104,14 +104,3 @@ def test_what_is_shown_of_any_session_holds(
     check_timeline(session)
     receipts = [each.to_data() for each in session.history.receipts()]
     assert orjson.dumps([Inspector(session).turns(), receipts])
-
-
-def test_the_timeline_tells_the_view_at_every_event() -> None:
-    """Also of a long session that was compressed, pinned, brought back, undone and rewound."""
-    session = ContextSession(900, counter=FAST)
-    talk(session, 30)
-    for name, number in (("pin", 4), ("recall", 2), ("undo", 0), ("clear", 0), ("rewind", 30)):
-        act(session, name, number)
-    assert session.history.receipts()
-    check_timeline(session)
-    check_overview(session)

@@ -186,15 +186,6 @@ def test_parsing_takes_the_first_of_a_name_and_its_type_from_the_caller() -> Non
     assert document.to_text() == text
 
 
-def test_a_bracketed_name_that_is_typed_is_text() -> None:
-    """Only inserting, parsing and repairing make pills."""
-    assert (
-        PillDocument("see [@a]").context
-        == PillDocument("see ").insert_text(4, "[@a]").context
-        == ()
-    )
-
-
 @pytest.mark.parametrize("position", [-1, 24, True, 1.5, None])
 def test_a_position_outside_is_refused(position: int) -> None:
     """Every operation that takes one says what is legal."""
@@ -207,18 +198,6 @@ def test_a_position_outside_is_refused(position: int) -> None:
     ):
         with pytest.raises(PositionError, match=r"is outside of the text. Use 0\.\.23\.$"):
             act(position)
-
-
-def test_a_position_inside_of_a_pill_takes_nothing() -> None:
-    """Neither text nor another pill; the refusal says where there is room."""
-    for at in range(9, 23):
-        with pytest.raises(
-            PositionError,
-            match=r"is inside of the pill \[@src/agent.py\]. Use up to 8 or from 23 on",
-        ):
-            LOOK.insert_text(at, "x")
-        with pytest.raises(PositionError):
-            LOOK.insert_pill("b", at)
 
 
 def test_a_range_that_runs_backwards_is_refused() -> None:

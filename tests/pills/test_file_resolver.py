@@ -71,13 +71,6 @@ def test_a_long_file_is_cut_at_a_line_end_and_says_so(tmp_path: Path) -> None:
     assert resolved.attached_text == resolved.content + resolved.notice
 
 
-def test_one_endless_line_is_cut_within(tmp_path: Path) -> None:
-    """There is no line end to cut at; the notice stands on a line of its own all the same."""
-    resolved = FileResolver([planted(tmp_path, {"a.txt": "x" * 100})], limit=10).resolve("a.txt")
-    assert resolved.content == "x" * 10
-    assert resolved.attached_text.splitlines()[1:] == [resolved.notice]
-
-
 @given(TEXTS, st.integers(1, 40), st.none() | st.integers(1, 9))
 def test_what_is_cut_is_a_prefix_within_the_limit(
     text: str, limit: int, first_line: int | None
@@ -100,11 +93,6 @@ def test_an_encoding_with_a_mark_is_detected(tmp_path: Path, encoding: str) -> N
     """UTF-8 needs none; the mark itself is not part of the text, and line ends stay as they are."""
     resolver = FileResolver([planted(tmp_path, {"a.txt": "grüße, 世界 🐍\r\n".encode(encoding)})])
     assert resolver.resolve("a.txt").content == "grüße, 世界 🐍\r\n"
-
-
-def test_an_empty_file_is_text(tmp_path: Path) -> None:
-    """It is attached as such."""
-    assert FileResolver([planted(tmp_path, {"a.txt": ""})]).resolve("a.txt").content == ""
 
 
 def test_an_unknown_encoding_is_refused_not_guessed(tmp_path: Path) -> None:
@@ -202,15 +190,6 @@ def test_a_file_that_is_not_there_gives_the_seed_s_message(tmp_path: Path) -> No
             resolver.resolve(name)
         assert str(caught.value) == "Cannot attach context: file not found"
         assert isinstance(caught.value, LookupError)
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    """Nor is a root itself, which a link may name."""
-    (tmp_path / "here").symlink_to(".")
-    (tmp_path / "folder").mkdir()
-    for name in ("folder", "here"):
-        with pytest.raises(CannotAttachError, match="Cannot attach context: not a regular file"):
-            FileResolver([tmp_path]).resolve(name)
 
 
 @pytest.fixture

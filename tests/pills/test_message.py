@@ -13,12 +13,11 @@ from polycontext.pills import (
     Completer,
     FileResolver,
     PillDocument,
-    Resolved,
     Resolver,
     Resolvers,
     SymbolResolver,
 )
-from polycontext.pills.message import SentMessage, asend_message, item_of, send_message
+from polycontext.pills.message import SentMessage, asend_message, send_message
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window import ItemType, OrderError, ToolCall
 from polycontext.window.items import attachment_of
@@ -140,14 +139,6 @@ def test_a_refused_pill_loses_nothing_of_the_message(root: Path, send: Send) -> 
     assert session.messages()[-1]["content"] == "explain [@gone.py] and [@notes.md]"
 
 
-def test_a_message_without_pills_is_a_plain_turn() -> None:
-    """Nothing is attached."""
-    session = ContextSession(max_tokens=8000)
-    sent = send_message(session, PillDocument("hello"), [])
-    assert sent.output.window.all_turns()[-1].text == "hello"
-    assert session.messages() == [{"role": "user", "content": "hello"}]
-
-
 def test_symbols_and_buffers_are_attached_as_what_they_are(root: Path) -> None:
     """A symbol is attached as code with its lines, a buffer as text under its name."""
     session = ContextSession(max_tokens=8000)
@@ -173,17 +164,6 @@ def test_symbols_and_buffers_are_attached_as_what_they_are(root: Path) -> None:
         "symbol src.agent.run",
     ]
     assert attachments[-1].label == "src/agent.py:3-4"
-
-
-def test_a_truncated_file_says_so_to_the_model(root: Path) -> None:
-    """Its item holds the lines that are there, and the notice."""
-    resolved = FileResolver([root], limit=15).resolve("src/agent.py")
-    item = item_of(resolved)
-    assert item.metadata == {"filename": "src/agent.py", "start_line": 1, "end_line": 1}
-    assert item.content == (
-        "def run():\n[truncated at the limit of 15 characters: 11 of 24 characters, lines 1-1 of 2]"
-    )
-    assert item_of(Resolved("a", resolved.type, "x")).metadata == {"filename": "a"}
 
 
 @BOTH

@@ -30,17 +30,6 @@ from polycontext.window import PluginError
 from tests.pills.trees import planted
 
 
-def test_content_is_fetched_at_send(tmp_path: Path) -> None:
-    """The attached content is that of the file when the message is sent."""
-    resolvers = [FileResolver([planted(tmp_path, {"a.py": "old\n"})])]
-    document = PillDocument("explain ").insert_pill("a.py")
-    planted(tmp_path, {"a.py": "new\n"})
-    message = resolve_document(document, resolvers)
-    assert message.text == "explain [@a.py]"
-    assert [(each.name, each.content) for each in message.attachments] == [("a.py", "new\n")]
-    assert message.problems == ()
-
-
 def test_a_vanished_file_is_a_warning_and_the_rest_is_sent(tmp_path: Path) -> None:
     """The problem names the pill, so the caller can remove it or point it elsewhere."""
     resolvers = [FileResolver([planted(tmp_path, {"a.py": "a", "b.py": "b", "c.py": "c"})])]

@@ -26,44 +26,6 @@ from tests.polynomial.conversations import (
 EXACT = TiktokenCounter()
 
 
-def test_the_system_message_is_never_lost_and_results_never_orphaned() -> None:
-    """At any budget, the system message is kept and no result is orphaned."""
-    messages = [
-        *long_chat(6),
-        *(
-            m
-            for n in range(20)
-            for m in (call(f"c{n}"), result(f"c{n}", words(25, f"r{n}_")), user(words(5, f"q{n}_")))
-        ),
-    ]
-    for budget in range(100, 1000, 20):
-        try:
-            projected = project(messages, budget, counter=WORDS).messages
-        except ContextOverflowError:
-            continue
-        get_format("openai").check(projected)
-        assert projected[:2] == messages[:2]
-
-
-def test_parallel_results_of_one_call_are_never_parted() -> None:
-    """No cut goes between the results of parallel calls."""
-    ids = [f"c{n}" for n in range(6)]
-    atom = [call(*ids), *(result(i, words(40, i)) for i in ids)]
-    for budget in range(150, 700, 10):
-        try:
-            projected = project(
-                [user("go"), *atom, assistant("done"), user("next")],
-                budget,
-                counter=WORDS,
-                keep_recent=4,
-            ).messages
-        except ContextOverflowError:
-            continue
-        answers = [m["tool_call_id"] for m in projected if m["role"] == "tool"]
-        assert answers in ([], ids)
-        get_format("openai").check(projected)
-
-
 def test_a_protected_tail_over_the_budget_does_not_loop() -> None:
     """A tail or question larger than the window is cut after few summaries, without a loop."""
     asked = 0

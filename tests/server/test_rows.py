@@ -3,11 +3,9 @@
 import json
 import re
 from collections.abc import Callable, Sequence
-from math import inf
 from typing import Any
 
 import pytest
-from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,42 +108,6 @@ def test_the_first_request_loads_nothing() -> None:
 
     RequestCompressor(Counter())
     assert "[… " in counted[0]
-
-
-class Remembers(RequestCompressor):
-    """A broken compressor: it refers to texts of earlier requests."""
-
-    def __init__(self) -> None:
-        super().__init__(FAST)
-        self.seen = set[str]()
-
-    def compress(self, rows: Sequence[Row], until: float = inf) -> CompressedRequest:
-        """Return rows that break the law."""
-        done = super().compress(rows, until)
-        told = [
-            {**new, "content": "as before"} if str(row) in self.seen and new != row else new
-            for row, new in zip(rows, done.rows, strict=True)
-        ]
-        self.seen |= {*map(str, rows)}
-        return evolve(done, rows=told)
-
-
-class KeepsLast(RequestCompressor):
-    """A broken compressor: it sends the last row whole, and shortens it later."""
-
-    def compress(self, rows: Sequence[Row], until: float = inf) -> CompressedRequest:
-        """Return rows that break the law."""
-        done = super().compress(rows, until)
-        return evolve(done, rows=[*done.rows[:-1], *rows[-1:]])
-
-
-@pytest.mark.parametrize("broken", [Remembers(), KeepsLast(FAST)])
-def test_the_law_of_prefixes_finds_broken_compressors(broken: RequestCompressor) -> None:
-    """The same check fails for them."""
-    rows = [_call(1), _result(TABLE), _call(2), _result(LOG, 2)]
-    check_prefixes(_compressor().compress, rows)
-    with pytest.raises(AssertionError):
-        check_prefixes(broken.compress, rows)
 
 
 @given(ROWS)

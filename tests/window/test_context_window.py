@@ -8,14 +8,13 @@ from hypothesis import given
 
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
-from polycontext.testing import ANY_TEXT, FAST, Move, conversations, filled, texts, windows
+from polycontext.testing import ANY_TEXT, FAST, filled, windows
 from polycontext.testing.strategies import CONSTRAINTS
 from polycontext.window import (
     ContextWindow,
     InvalidTurnError,
     OrderError,
     Part,
-    PositionError,
     Role,
     TiktokenCounter,
     ToolCall,
@@ -39,28 +38,6 @@ def window_of(*turns: Turn, max_tokens: int = 1_000) -> ContextWindow:
 
 
 # --- what a window is ------------------------------------------------------
-
-
-def test_positions_run_from_before_the_first_turn_to_the_last() -> None:
-    """Position 0 is before the first turn, p focuses turn p, and `append` focuses the new turn."""
-    window = window_of(USER, ASSISTANT)
-    assert (len(window), window.position, window.pos, window.last) == (2, 2, 2, 2)
-    assert window.seek(0).extract() is None
-    assert window.seek(0).value is None
-    assert texts([turn for turn in (window.peek(1), window.extract()) if turn]) == [
-        "hello there",
-        "hi",
-    ]
-
-
-@pytest.mark.parametrize("position", [-1, 3])
-def test_a_position_outside_is_refused(position: int) -> None:
-    """`seek` and `peek` refuse what is not 0..len(window), naming both."""
-    window = window_of(USER, ASSISTANT)
-    with pytest.raises(PositionError, match=rf"position {position} .* 0\.\.2"):
-        window.seek(position)
-    with pytest.raises(PositionError, match=rf"position {position} .* 0\.\.2"):
-        window.peek(position)
 
 
 BAD_WINDOWS: dict[str, dict[str, Any]] = {
@@ -114,13 +91,6 @@ def test_a_window_says_what_it_is() -> None:
 
 
 # --- counting -------------------------------------------------------------
-
-
-@given(conversations(max_atoms=4))
-def test_prefix_sums_equal_counting_again_with_the_real_vocabulary(moves: list[Move]) -> None:
-    """The same with an exact counter, hostile texts included."""
-    window = filled(moves, counter=REAL)
-    assert window.tokens == sum(count_turn(REAL, turn) for turn, _ in moves)
 
 
 @given(windows())
@@ -177,16 +147,6 @@ def test_given_ids_do_not_get_in_the_way_of_made_ones() -> None:
     )
     assert [turn.resource_id for turn in window.all_turns()][:2] == ["t2", "t3"]
     assert len({turn.resource_id for turn in window.all_turns()}) == 4
-
-
-def test_ids_go_on_after_clearing() -> None:
-    """The ledger keeps what it knew, and no id is given twice."""
-    window = window_of(USER, ASSISTANT).cleared()
-    assert (len(window), window.position, window.tokens, window.open_calls) == (0, 0, 0, ())
-    assert list(window.linearity) == ["t1", "t2"]
-    again = window.append(USER).extract()
-    assert again is not None
-    assert again.resource_id == "t3"
 
 
 def test_a_cleared_window_forgets_open_calls_and_the_task() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.window.media import KINDS, MediumKind, decoded_size, describe_medium, read_medium
+from polycontext.window.media import KINDS, MediumKind, describe_medium, read_medium
 from polycontext.window.media_sizes import count_pages, image_size
 from polycontext.window.part import Part
 from tests.window.media_files import b64, gif, jpeg, pdf, png, wave, webp
@@ -267,12 +267,6 @@ def test_any_block_is_read(kind: str, fields: Any) -> None:
     )
     assert medium is not None
     assert medium.kind in (KINDS[kind], MediumKind.IMAGE)
-
-
-@pytest.mark.parametrize("data", [b"", b"a", b"ab", b"abc", bytes(1_000)])
-def test_the_size_of_a_payload_is_that_of_its_bytes(data: bytes) -> None:
-    """Padding is no content."""
-    assert decoded_size(b64(data)) == len(data)
 
 
 def test_a_huge_payload_is_not_decoded() -> None:

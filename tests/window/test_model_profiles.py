@@ -154,12 +154,6 @@ def test_one_registers_a_profile(unregistered: None) -> None:
         register_model("mine")  # type: ignore[arg-type]
 
 
-def test_the_list_of_models_is_the_callers_own(unregistered: None) -> None:
-    """Changing what `known_models` returned changes nothing."""
-    known_models().clear()  # type: ignore[attr-defined]
-    assert find_model("gpt-5").window == 400_000
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

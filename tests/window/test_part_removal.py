@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polycontext.testing import FAST
 from polycontext.testing.strategies import PICTURES, THOUGHTS
 from polycontext.window import Part, PartKind, ToolCall, Turn
-from polycontext.window.part_removal import bare, fell, says_all_of, unbound
+from polycontext.window.part_removal import bare, says_all_of, unbound
 from polycontext.window.tokens.counter import count_turn, counted_parts
 
 THOUGHT = Part(
@@ -53,13 +53,6 @@ def test_what_is_told_is_what_would_be_counted(turn: Turn) -> None:
     """Taking parts off without counting all again comes to the same as counting."""
     less = unbound(turn, FAST)
     assert (less.tokens or 0) >= count_turn(FAST, less)
-
-
-def test_a_turn_without_parts_is_itself() -> None:
-    """Most are: nothing is copied for them."""
-    turn = counted(Turn("user", "hello"))
-    assert unbound(turn, FAST) is turn
-    assert bare(turn, FAST) is turn
 
 
 def test_a_picture_leaves_a_line_that_says_what_it_was_and_whence_to_recall_it() -> None:
@@ -117,14 +110,6 @@ def test_a_call_loses_the_id_that_tied_it_to_its_reasoning() -> None:
         counted(Turn("assistant", None, tool_calls=[CALL], parts=[reasoning, call])), FAST
     )
     assert [json.loads(part.data) for part in turn.parts] == [{"status": "completed"}]
-
-
-def test_falling_is_told() -> None:
-    """Of the same turn with fewer parts, and of nothing else."""
-    turn = counted(Turn("assistant", "So.", parts=[THOUGHT]))
-    assert fell(turn, unbound(turn, FAST))
-    assert not fell(turn, turn)
-    assert not fell(turn, evolve(turn, resource_id="t2", parts=()))
 
 
 def test_many_bound_parts_are_removed_without_comparing_them(

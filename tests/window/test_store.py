@@ -1,19 +1,10 @@
 """The Store comonad: its laws in both presentations, its store laws and its sequence methods."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.window import PositionError, Store
-
-Function = Callable[[int], int]
-Ask = Callable[[Store[int]], int]
-
-FUNCTIONS: st.SearchStrategy[Function] = st.sampled_from(
-    [lambda x: x, lambda x: -x, lambda x: x * x, lambda x: x % 3, lambda _: 7]
-)
 
 
 @st.composite
@@ -30,26 +21,6 @@ def stores(draw: st.DrawFn) -> Store[int]:
 
 
 # --- a store --------------------------------------------------------------
-
-
-@given(stores())
-def test_moves_are_functions_of_the_focus(s: Store[int]) -> None:
-    """`peeks`, `seeks` and `experiment` apply a function to the focus."""
-    assert s.peeks(lambda p: s.last - p) == s.peek(s.last - s.pos)
-    assert s.seeks(lambda p: s.last - p) == s.seek(s.last - s.pos)
-    assert s.experiment(lambda p: [p, 0, s.last]) == [s.extract(), s.peek(0), s.peek(s.last)]
-    assert s.experiment(lambda _: []) == []
-
-
-@pytest.mark.parametrize("position", [-1, 4, 99])
-@pytest.mark.parametrize("move", ["peek", "seek"])
-def test_a_position_outside_is_refused(move: str, position: int) -> None:
-    """A position outside 0..last raises an `IndexError` that names both."""
-    s = Store(str, last=3, pos=1)
-    with pytest.raises(PositionError, match=rf"position {position} .* 0\.\.3") as caught:
-        getattr(s, move)(position)
-    assert (caught.value.position, caught.value.legal) == (position, "0..3")
-    assert isinstance(caught.value, IndexError)
 
 
 @pytest.mark.parametrize(("last", "pos"), [(0, 1), (2, -1), (-1, 0)])

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.base import Column
 from polycontext.linearity import LinearityMap, ResourceClass
@@ -30,30 +29,6 @@ USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
 def window_of(*turns: Turn) -> ContextWindow:
     """Return the window of these turns."""
     return filled([(turn, None) for turn in turns])
-
-
-def test_contents_are_shared_by_windows_that_differ_in_focus_alone() -> None:
-    """`has_contents_of` sees through the focus, and not through equal twins."""
-    window = window_of(USER, ASSISTANT)
-    assert window.seek(0).has_contents_of(window)
-    assert not window_of(USER, ASSISTANT).has_contents_of(window)
-
-
-@given(windows(max_atoms=6), st.data())
-def test_appending_to_an_old_window_forks_it(window: ContextWindow, data: st.DataObject) -> None:
-    """Two continuations of one window know nothing of each other."""
-    if window.open_calls:
-        return
-    left, right = window.append(Turn(Role.USER, "left")), window.append(Turn(Role.USER, "right"))
-    deeper = left.append(Turn(Role.ASSISTANT, "left again"))
-    assert (
-        texts(left.all_turns())[:-1] == texts(right.all_turns())[:-1] == texts(window.all_turns())
-    )
-    assert (texts(left.all_turns())[-1], texts(right.all_turns())[-1]) == ("left", "right")
-    assert texts(deeper.all_turns())[-2:] == ["left", "left again"]
-    assert right.linearity.get(right.all_turns()[-1].resource_id) is right.class_of(
-        right.all_turns()[-1]
-    )
 
 
 @given(windows(max_atoms=6), windows(max_atoms=6))
@@ -156,14 +131,14 @@ def _copied(new: Column[Any], old: Column[Any]) -> int:
 
 
 def test_a_turn_that_is_thrown_away_costs_the_next_one_nothing() -> None:
-    """A thousand refused appends on 50,000 turns copy no more than the appended turns."""
+    """Refused appends on 5,000 turns copy no more than the appended turns."""
     start = ContextWindow(10**9, counter=EstimatingCounter())
     turns = [
-        Turn(Role.USER, "hello", resource_id=f"u{number}", tokens=1) for number in range(50_000)
+        Turn(Role.USER, "hello", resource_id=f"u{number}", tokens=1) for number in range(5_000)
     ]
     window = start.splice([Splice(0, 0, tuple(turns))], linearity=tagged(turns))
     copies, refused = 0, []
-    for _ in range(1_000):
+    for _ in range(300):
         refused.append(window.append(Turn(Role.USER, "too much")))
         with pytest.raises(OrderError):
             window.append(Turn(Role.TOOL, "whose?", tool_call_id="none"))
@@ -172,10 +147,10 @@ def test_a_turn_that_is_thrown_away_costs_the_next_one_nothing() -> None:
         accepted = window.append(USER)
         copies += copied(refused[-1], window) + copied(accepted, window)
         window = accepted
-    assert len(window) == 51_000
-    assert copies / 2_000 < 5 * 60
+    assert len(window) == 5_300
+    assert copies / 600 < 5 * 60
     assert texts(window.all_turns()[-2:]) == ["hello there", "hello there"]
-    assert all(texts(each.turns_from(50_000))[-1] == "too much" for each in refused)
+    assert all(texts(each.turns_from(5_000))[-1] == "too much" for each in refused)
 
 
 def tagged(turns: list[Turn]) -> LinearityMap:

@@ -3,7 +3,6 @@
 import pytest
 
 from polycontext.base import InvalidOptionError
-from polycontext.linearity import ResourceClass
 from polycontext.testing import filled
 from polycontext.window import ContextWindow, OrderError, Role, Splice, ToolCall, Turn
 
@@ -24,22 +23,6 @@ def window_of(*turns: Turn) -> ContextWindow:
 def gist(resource_id: str, *sources: str) -> Turn:
     """Return a counted gist."""
     return Turn(Role.USER, "summary", resource_id=resource_id, sources=sources, tokens=5)
-
-
-def test_a_splice_replaces_runs_of_turns() -> None:
-    """A splice keeps the turns outside its runs in order, and new ids continue after its turns."""
-    window = window_of(USER, ASSISTANT, USER, ASSISTANT, USER)
-    ledger = window.linearity.tag("g6", ResourceClass.REQUIRED)
-    spliced = window.seek(1).splice(
-        [Splice(1, 3, (gist("g6", "t2", "t3"),)), Splice(3, 4)], linearity=ledger
-    )
-    assert [turn.resource_id for turn in spliced.all_turns()] == ["t1", "g6", "t5"]
-    assert (spliced.position, spliced.serial) == (3, 6)
-    assert spliced.tokens == (
-        window.peek(1).tokens + 5 + window.peek(5).tokens  # type: ignore[union-attr,operator]
-    )
-    assert spliced.linearity is ledger
-    assert len(window) == 5
 
 
 def test_a_splice_cannot_part_calls_from_results() -> None:

@@ -21,7 +21,7 @@ from polycontext.cli.recordings.report import (
     ranges,
 )
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
+from polycontext.polynomial import ContextState
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.threshold import mark_above
 from polycontext.transcripts import Conversation, conversations, read_conversations
@@ -68,20 +68,6 @@ def test_a_conversation_that_fits_is_not_touched() -> None:
     )
 
 
-def test_the_steps_are_those_of_a_session() -> None:
-    """A replay reports the state, pressure and tokens that a session reports for each turn."""
-    settings = ReplaySettings(max_tokens=1200, high=0.7, low=0.4)
-    report = replay_conversation(example(), settings)
-    session = settings.session(example())
-    for turn, step in zip(example().parse().turns, taken(report), strict=True):
-        output = session.add(turn)
-        assert (step.state, step.pressure) == (output.state, output.pressure)
-        assert step.turn.tokens == (
-            output.window.seek(len(output.window)).extract().tokens  # type: ignore[union-attr]
-        )
-    assert [step.turn.content for step in taken(report)] == [turn.content for turn in session.log()]
-
-
 def test_a_compression_says_what_became_of_which_turns() -> None:
     """A compression reports the numbers of earlier turns that it dropped or summarised.
 
@@ -104,31 +90,6 @@ def test_a_compression_says_what_became_of_which_turns() -> None:
             seen = step.number
     logged = sum(turn.tokens or 0 for turn in report.session.log())
     assert report.tokens_saved == logged - report.session.window.tokens
-
-
-def test_what_is_dropped_or_gisted_was_no_preserved_turn() -> None:
-    """PRESERVED turns appear in no compression, and are in the view word for word at the end."""
-    report = replay_conversation(example(), ReplaySettings(max_tokens=1200))
-    preserved = {
-        step.number: step.turn.content
-        for step in taken(report)
-        if step.resource_class is ResourceClass.PRESERVED
-    }
-    assert len(preserved) >= 2
-    assert preserved.keys().isdisjoint(
-        number for step in report.compressions for number in (*step.dropped, *step.gisted)
-    )
-    assert set(preserved.values()) <= {turn.content for turn in report.session.window.all_turns()}
-
-
-def test_a_pressured_turn_compresses_before_the_next() -> None:
-    """A compression stands between the turn that pressed and the one that came then."""
-    report = replay(chat(40), max_tokens=1500)
-    states = [step.state for step in report.steps]
-    for index, step in enumerate(report.steps):
-        if isinstance(step, Compressed):
-            assert states[index - 1] is ContextState.PRESSURED
-    assert report.states[-2:] == (ContextState.PRESSURED, ContextState.COMPRESSED)
 
 
 def test_the_marks_are_obeyed() -> None:
@@ -240,69 +201,11 @@ def test_what_has_happened_is_taken_in_however_large() -> None:
     assert [step.number for step in taken(report) if step.delivered] == [1, 4, 5]
 
 
-def test_an_assistant_cannot_speak_first() -> None:
-    """An input that is illegal where it comes is reported with the legal ones, and skipped."""
-    report = replay([assistant("hello"), user("a")])
-    (refused,) = report.refused
-    assert refused.error == "IllegalDirectionError"
-    assert "Send user_turn, system, resize, rewind, forget" in refused.reason
-    assert refused.state is ContextState.EMPTY
-
-
-def test_strict_stops_at_the_first_refusal() -> None:
-    """Nothing behind the refused turn is tried."""
-    report = replay(
-        [user("a"), {"role": "system", "content": "word " * 3000}, user("b")],
-        max_tokens=500,
-        strict=True,
-    )
-    assert report.stopped
-    assert [step.number for step in report.steps if not isinstance(step, Compressed)] == [1, 2]
-    assert not replay([user("a")], strict=True).stopped
-
-
-def test_an_unanswered_call_in_the_middle_can_be_repaired() -> None:
-    """The added result counts as a turn, and the report names it."""
-    report = replay([user("a"), assistant(None, "x"), user("b")], repair=True)
-    assert (report.turns, report.repaired) == (4, (3,))
-    assert report.summary()["results_repaired"] == [3]
-
-
-def test_a_history_may_end_on_open_calls() -> None:
-    """No list is due then."""
-    report = replay([user("a"), assistant(None, "x")])
-    assert [(step.delivered, step.list_refused) for step in taken(report)] == [
-        (True, None),
-        (False, None),
-    ]
-
-
-def test_tools_take_their_share_of_the_budget() -> None:
-    """Tool definitions are taken off; if they alone are too much, nothing is replayed."""
-    tools = [
-        {
-            "type": "function",
-            "function": {"name": "look", "description": "words " * 200, "parameters": {}},
-        }
-    ]
-    report = replay({"messages": [user("a")], "tools": tools}, max_tokens=500)
-    assert 200 < report.session.window.max_tokens < 300
-    with pytest.raises(ContextOverflowError):
-        replay({"messages": [user("a")], "tools": tools}, max_tokens=100)
-
-
 def test_progress_is_told_turn_by_turn() -> None:
     """The callback receives every turn's bytes, which add up to the conversation's size."""
     heard: list[float] = []
     replay_conversation(evolve(conversation(chat(5)), size=1000), ReplaySettings(), heard.append)
     assert heard == [200] * 5
-
-
-def test_a_report_is_json() -> None:
-    """Everything in a report can be written and read back."""
-    report = replay([assistant("first"), *chat(30), user("word " * 3000)], max_tokens=700).as_json()
-    assert json.loads(json.dumps(report)) == report
-    assert {step["step"] for step in report["steps"]} == {"turn", "compress", "refused"}
 
 
 def window(*texts: str) -> Callable[[int], ContextWindow]:
@@ -318,15 +221,6 @@ def window(*texts: str) -> Callable[[int], ContextWindow]:
         return part
 
     return first
-
-
-def test_a_prefix_that_only_grows_is_kept_whole() -> None:
-    """Each request begins with the one before it."""
-    meter, first = PrefixMeter(), window("a", "b", "c")
-    assert meter.share is None
-    for count in (1, 2, 3):
-        meter.add(first(count), Provider.OPENAI)
-    assert meter.share == 1.0
 
 
 def test_a_changed_prefix_is_kept_up_to_the_change() -> None:
@@ -377,11 +271,3 @@ def test_numbers_are_written_the_short_way() -> None:
     """Runs become ranges; order and repetition do not matter."""
     assert ranges(()) == ""
     assert ranges((9, 3, 4, 5, 3)) == "3-5, 9"
-
-
-def test_the_session_of_the_report_goes_on() -> None:
-    """The session is left as the last turn left it."""
-    report = replay(chat(3))
-    assert isinstance(report.session, ContextSession)
-    report.session.add_assistant_turn("more")
-    assert len(report.session.log()) == 4

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.progress import Progress
 
 from polycontext import ContextSession
-from polycontext.cli import output
 from polycontext.cli.app import main
 from polycontext.cli.options import FORMATS
 from polycontext.cli.session import exchange
@@ -226,20 +224,6 @@ def test_who_goes_away_early_and_who_is_stopped_leave_no_word(lived: Asked, stor
         process.send_signal(signal.SIGINT)
         assert process.stderr.read().strip() == b""
     assert (process.returncode, other.exists()) == (130, False)
-
-
-def test_long_lines_move_a_bar_on_a_terminal(
-    lived: Asked, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It moves by the bytes that were read."""
-    moved: list[float] = []
-    monkeypatch.setattr(output, "LONG", 0)
-    monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    file = store.with_name("s.jsonl")
-    file.write_bytes(lived("export").out.encode())
-    assert lived("import", "--as", "t", of=str(file)).code == 0
-    assert sum(moved) == file.stat().st_size
 
 
 def test_a_mark_at_the_beginning_is_skipped(lived: Asked, polycontext: Command) -> None:

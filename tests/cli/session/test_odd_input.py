@@ -255,19 +255,6 @@ def test_a_huge_message_goes_in_and_is_cut(small: Asked) -> None:
     assert "\ncut  t3 (" in page
 
 
-def test_a_message_cannot_command_the_terminal(small: Asked) -> None:
-    """Control characters and markup in a message, id or name are shown, not interpreted."""
-    small("append", "--role", "user", stdin="\x1b[2Jboo [bold]x[/bold]")
-    for ran in (
-        small("show"),
-        small("explain", "t1"),
-        small("explain", "\x1b[2J"),
-        small("show", of="\x1b[2J"),
-    ):
-        assert "\x1b" not in ran.out + ran.err
-    assert "[bold]x[/bold]" in small("show").out
-
-
 def test_a_deleted_session_is_gone(small: Asked, polycontext: Command, store: Path) -> None:
     """`delete` removes one session, and a second time fails."""
     small("new", of="other")

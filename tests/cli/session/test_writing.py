@@ -11,8 +11,6 @@ from polycontext import ContextSession
 from polycontext.cli import output
 from polycontext.cli.session import messages
 from tests.cli.command import (
-    ANTHROPIC_EXAMPLE,
-    EXAMPLE,
     Command,
     as_lines,
     assistant,
@@ -183,14 +181,6 @@ def test_a_call_that_nobody_answers_any_more_is_closed(small: Asked, store: Path
     assert log(store) == ["Look.", "", *["[no result: it was stopped]"] * 2, "Well?"]
 
 
-def test_a_question_is_put_otherwise_by_going_back(small: Asked, store: Path) -> None:
-    """To edit what the user said is to rewind to before it and say it anew."""
-    small("append", stdin=json.dumps([user("a"), assistant("b"), user("c"), assistant("d")]))
-    small("rewind", "t2")
-    assert small("append", "--role", "user", "e").code == 0
-    assert log(store) == ["a", "b", "e"]
-
-
 def test_json_tells_what_came_of_it(small: Asked) -> None:
     """`--json` prints the session's revision and size, the added ids, and the compression."""
     told = small("append", "--json", stdin=json.dumps(chat(30))).json()
@@ -307,14 +297,6 @@ def test_what_cannot_fit_is_truncated_or_refused(small: Asked, store: Path) -> N
     assert (ran.code, "the budget is 400" in ran.complaint) == (1, True)
     assert small("append", "--role", "user", stdin=long).code == 0
     assert log(store) == [long]
-
-
-def test_recordings_of_both_formats_go_in(ask: Asked) -> None:
-    """The recorded examples are taken in whole, whoever wrote them."""
-    for name, example, count in (("a", EXAMPLE, 39), ("b", ANTHROPIC_EXAMPLE, 22)):
-        ask("new", "--max-tokens", "1500", of=name)
-        assert len(ask("append", "--from", example, "--json", of=name).json()["added"]) == count
-        assert len(ask("show", "--json", of=name).json()["turns"]) == count
 
 
 def test_a_long_input_shows_a_bar_on_a_terminal_only(

@@ -21,7 +21,6 @@ from polycontext.nodes.builders import (
 from polycontext.nodes.laws import contexts
 from polycontext.polynomial import ContextMachine, ContextSession
 from tests.laws.counterexamples import breaks, obeys
-from tests.laws.internal import registries
 
 NODE = Node("critic", "Judge.", conversation={ConversationPart.RECENT})
 EMPTY = SessionIdRegistry()
@@ -158,48 +157,11 @@ breaks(
 )
 
 
-class Slipping(SessionIdRegistry):
-    """Translate no id back."""
-
-    def to_refs(self, payload: Any, fields: Any = None) -> Any:
-        return payload
-
-
-class Open(SessionIdRegistry):
-    """Hide nothing."""
-
-    def hide_ids(self, payload: Any, type: str = "") -> Any:
-        return payload
-
-
-class Renaming(SessionIdRegistry):
-    """Give each entity a new ref whenever it is read."""
-
-    def read(self, type: str, id: Any, label: str = "", *, turn: int, data: Any = None) -> Any:
-        registry, ref = super().read(type, id, label, turn=turn, data=data)
-        return registry, f"{ref}0"
-
-
 def soup(registry: Any) -> Any:
     """Return a registry that knows a soup."""
     return registry.link("recipes", "81b7d3c4-55", "Soup", turn=1)[0]
 
 
-breaks(
-    registries.refs_become_ids_and_back,
-    "a registry that translates one way",
-    lambda law: law(soup(Slipping())),
-)
-breaks(
-    registries.no_known_id_is_shown,
-    "a registry that hides nothing",
-    lambda law: law(soup(Open()), "soup"),
-)
-breaks(
-    registries.a_ref_is_assigned_once,
-    "a registry that renames",
-    lambda law: law(soup(Renaming())),
-)
 obeys(
     contexts.a_node_reads_only_its_cells,
     "a node that reads what it declares",

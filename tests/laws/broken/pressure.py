@@ -4,7 +4,6 @@ The compressors lose turns, split atoms or forget classes.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import count
 
 from attrs import evolve, frozen
 
@@ -12,24 +11,16 @@ from polycontext.linearity import ResourceClass
 from polycontext.pressure import (
     CompressionResult,
     ContextProjector,
-    Fidelity,
     Fulfilment,
-    Ladder,
-    Plan,
-    Reach,
-    View,
 )
 from polycontext.pressure.laws import projectors, rules, summarisers
-from polycontext.pressure.plan import plan_at
 from polycontext.testing import FAST
-from polycontext.window import ContextWindow, Role, Splice, TokenCounter, Turn, count_turn
+from polycontext.window import ContextWindow, Role, Splice, Turn, count_turn
 from polycontext.window.rules import NO_RULES, RuleLedger
 from tests.laws.counterexamples import breaks, obeys
-from tests.laws.internal import offline_summaries, plans, rule_ledger, views
 from tests.pressure.samples import (
     HEAD,
     Says,
-    assistant,
     calls,
     extended,
     opened,
@@ -39,7 +30,6 @@ from tests.pressure.samples import (
     words,
 )
 
-DROPPED, GIST, VERBATIM = Fidelity
 LONG = words(0, 2_000)
 
 
@@ -47,267 +37,6 @@ def grown() -> ContextWindow:
     """Return a window with parallel calls in the middle and twelve long turns around them."""
     tools = [calls("read", "run"), result(0, words(50)), result(1, words(51))]
     return extended(opened(1_000), [*talk(4), *tools, *talk(8, first=4)])
-
-
-# --- the order of views ----------------------------------------------------
-
-
-class Strictly(View):
-    """Compare as if below meant strictly below."""
-
-    def __le__(self, other: View) -> bool:
-        return self != other and super().__le__(other)
-
-
-class Anyhow(View):
-    """Find every view below every other."""
-
-    def __le__(self, other: View) -> bool:
-        return True
-
-
-class Roughly(View):
-    """Overlook one step up."""
-
-    def __le__(self, other: View) -> bool:
-        return sum(self.fidelities.values()) <= sum(other.fidelities.values()) + 1
-
-
-breaks(views.view_order_is_reflexive, "a strict order", lambda law: law(Strictly({"t1": GIST})))
-breaks(
-    views.view_order_is_antisymmetric,
-    "an order that tells nothing apart",
-    lambda law: law(Anyhow({"t1": GIST}), Anyhow({"t1": DROPPED})),
-)
-breaks(
-    views.view_order_is_transitive,
-    "an order with a tolerance",
-    lambda law: law(*(Roughly({"t1": fidelity}) for fidelity in (VERBATIM, GIST, DROPPED))),
-)
-
-
-class Highest(View):
-    """Meet in the higher fidelity of each atom."""
-
-    def meet(self, other: View) -> "Highest":
-        return Highest(
-            {
-                atom: max(fidelity, other.fidelities[atom])
-                for atom, fidelity in self.fidelities.items()
-            }
-        )
-
-
-class Apart(View):
-    """Meet in how far the fidelities are apart."""
-
-    def meet(self, other: View) -> "Apart":
-        return Apart(
-            {
-                atom: Fidelity(abs(fidelity - other.fidelities[atom]))
-                for atom, fidelity in self.fidelities.items()
-            }
-        )
-
-
-class Stubborn(View):
-    """Meet nobody."""
-
-    def meet(self, other: View) -> "Stubborn":
-        return self
-
-
-class Eager(View):
-    """Meet one step below where the others would."""
-
-    def meet(self, other: View) -> "Eager":
-        lower = super().meet(other).fidelities
-        return Eager({atom: Fidelity(max(fidelity - 1, 0)) for atom, fidelity in lower.items()})
-
-
-class Brittle(View):
-    """Lose everything where nothing was lost before."""
-
-    def meet(self, other: View) -> "Brittle":
-        whole = set(self.fidelities.values()) == {VERBATIM}
-        return Brittle(dict.fromkeys(self.fidelities, DROPPED)) if whole else super().meet(other)
-
-
-breaks(
-    views.meet_is_associative,
-    "a meet that takes the difference",
-    lambda law: law(Apart({"t1": VERBATIM}), Apart({"t1": GIST}), Apart({"t1": GIST})),
-)
-breaks(
-    views.meet_is_commutative,
-    "a meet that ignores the other side",
-    lambda law: law(Stubborn({"t1": VERBATIM}), Stubborn({"t1": GIST})),
-)
-breaks(
-    views.meet_is_idempotent,
-    "a meet that is never enough",
-    lambda law: law(Eager({"t1": GIST})),
-)
-breaks(
-    views.meet_is_the_greatest_lower_bound,
-    "a meet that takes the maximum",
-    lambda law: law(Highest({"t1": VERBATIM}), Highest({"t1": GIST}), Highest({"t1": DROPPED})),
-)
-breaks(
-    views.meet_is_the_greatest_lower_bound,
-    "a meet that is not the greatest",
-    lambda law: law(Eager({"t1": VERBATIM}), Eager({"t1": GIST}), Eager({"t1": GIST})),
-)
-
-
-# --- compressing views -----------------------------------------------------
-
-
-breaks(
-    views.compressing_is_monotone,
-    "compressing that punishes the whole",
-    lambda law: law(Brittle({"t1": GIST}), Brittle({"t1": VERBATIM}), Brittle({"t1": VERBATIM})),
-)
-breaks(
-    views.compressing_is_deflationary,
-    "compressing that raises",
-    lambda law: law(Highest({"t1": GIST}), Highest({"t1": VERBATIM})),
-)
-breaks(
-    views.compressing_is_idempotent,
-    "compressing that goes on",
-    lambda law: law(Eager({"t1": VERBATIM}), Eager({"t1": VERBATIM})),
-)
-breaks(
-    views.compress_undoes_expand,
-    "compressing what is compressed",
-    lambda law: law(Eager({"t1": GIST}), Eager({"t1": GIST})),
-)
-breaks(
-    views.expand_and_compress_are_adjoint,
-    "a connection over the maximum",
-    lambda law: law(Highest({"t1": VERBATIM}), Highest({"t1": GIST}), Highest({"t1": VERBATIM})),
-)
-
-
-# --- the chain of plans ----------------------------------------------------
-
-
-def ladder() -> Ladder:
-    """Return a ladder with a rung for a dropped turn and several for gists."""
-    return HEAD.ladder(extended(grown(), [user("thanks!"), *talk(8, first=12)]))
-
-
-def repeating() -> Ladder:
-    """Return the ladder with its second rung twice."""
-    sound = ladder()
-    return evolve(
-        sound,
-        tokens=[*sound.tokens[:2], *sound.tokens[1:]],
-        counts=[*sound.counts[:2], *sound.counts[1:]],
-    )
-
-
-breaks(plans.chain_falls_strictly, "a ladder that repeats a rung", lambda law: law(repeating()))
-breaks(
-    plans.chain_falls_strictly,
-    "a ladder that starts too low",
-    lambda law: law(evolve(ladder(), tokens=ladder().tokens[1:])),
-)
-breaks(
-    plans.every_plan_is_the_gentlest_for_its_promise,
-    "a rung that is never found",
-    lambda law: law(repeating()),
-)
-
-
-def giving_back() -> Ladder:
-    """Return a ladder whose last plan takes fewer steps than the first."""
-    sound = ladder()
-    return evolve(sound, counts=[0, *reversed(sound.counts[1:])])
-
-
-breaks(
-    plans.ceilings_fall_along_the_chain, "a ladder that gives back", lambda law: law(giving_back())
-)
-
-
-def dropping_last() -> Ladder:
-    """Return a ladder that drops turns after all others are summarised."""
-    sound = ladder()
-    return evolve(sound, rungs=[*sound.rungs[1:], *sound.rungs[:1]])
-
-
-breaks(
-    plans.droppable_turns_go_before_required_ones,
-    "a ladder that drops thanks last",
-    lambda law: law(dropping_last()),
-)
-
-
-class Overdoing(ContextProjector):
-    """Take one plan too harsh."""
-
-    def plan_for(self, window: ContextWindow, target: float) -> Plan:
-        plan, chain = super().plan_for(window, target), self.ladder(window)
-        return plan_at(chain, min(plan.step + 1, len(chain.tokens) - 1), plan.tokens_wanted)
-
-
-class Backwards(ContextProjector):
-    """Keep what should go: a low target gets a gentle plan."""
-
-    def plan_for(self, window: ContextWindow, target: float) -> Plan:
-        return super().plan_for(window, 1.0 - target)
-
-
-class Shortsighted(ContextProjector):
-    """Plan for what is in focus, not for the whole window."""
-
-    def plan_for(self, window: ContextWindow, target: float) -> Plan:
-        return super().plan_for(window, target if window.pressure > target else 1.0)
-
-
-breaks(
-    plans.plans_and_pressures_are_adjoint,
-    "a plan that is not the gentlest",
-    lambda law: law(Overdoing(), grown(), 0.4),
-)
-breaks(
-    plans.harsher_targets_raise_no_ceiling,
-    "plans the wrong way round",
-    lambda law: law(Backwards(), grown(), 0.1, 0.9),
-)
-breaks(
-    plans.planning_repeats,
-    "a plan that depends on the focus",
-    lambda law: law(Shortsighted(), grown(), 0.4),
-)
-breaks(
-    plans.plans_respect_the_class_floors,
-    "a plan below a floor",
-    lambda law: law(evolve(HEAD.plan_for(grown(), 0.3), lowered={"t1": GIST})),
-    lambda law: law(evolve(HEAD.plan_for(grown(), 0.3), lowered={"t1": DROPPED})),
-    lambda law: law(evolve(HEAD.plan_for(grown(), 0.3), lowered={"t4": DROPPED})),
-    lambda law: law(evolve(HEAD.plan_for(grown(), 0.3), lowered={"t7": DROPPED})),
-)
-
-
-def dropping_what_it_summarises() -> Plan:
-    """Return a plan with a drop inside of a job's range."""
-    plan = HEAD.plan_for(grown(), 0.3)
-    return evolve(plan, drops=(Splice(plan.jobs[0].start, plan.jobs[0].start + 1),))
-
-
-breaks(
-    plans.plans_touch_no_turn_twice,
-    "a plan that drops what it summarises",
-    lambda law: law(dropping_what_it_summarises()),
-)
-breaks(
-    plans.plans_touch_no_turn_twice,
-    "a plan that names the wrong end of the cache",
-    lambda law: law(evolve(HEAD.plan_for(grown(), 0.3), first_changed=None)),
-)
 
 
 # --- what a compression reports --------------------------------------------
@@ -330,67 +59,6 @@ class Gullible(ContextProjector):
 def _retold(gist: Turn) -> Turn:
     told = evolve(gist, content=LONG)
     return told.with_tokens(count_turn(FAST, told))
-
-
-class Idle(ContextProjector):
-    """Report a compression and hand back the window as it was."""
-
-    def compress(
-        self, window: ContextWindow, target: float = 0.7, *, query: str | None = None
-    ) -> CompressionResult:
-        return evolve(super().compress(window, target), window=window)
-
-
-class Overreaching(ContextProjector):
-    """Report one plan and carry out a harsher one."""
-
-    def compress(
-        self, window: ContextWindow, target: float = 0.7, *, query: str | None = None
-    ) -> CompressionResult:
-        return evolve(super().compress(window, target), window=super().compress(window, 0.0).window)
-
-
-breaks(
-    plans.promises_are_kept,
-    "regression a summary longer than its source breaks the promise",
-    lambda law: law(Gullible().compress(grown(), 0.3)),
-)
-
-
-def uncounted() -> CompressionResult:
-    """Return a report whose tokens after are those promised, not those there are."""
-    done = HEAD.compress(grown(), 0.3)
-    return evolve(done, tokens_after=done.tokens_after - 1)
-
-
-breaks(plans.promises_are_kept, "a report that does not count", lambda law: law(uncounted()))
-
-
-def _with_both() -> CompressionResult:
-    """Return the report of a compression that dropped one turn and summarised others."""
-    return HEAD.compress(extended(grown(), [user("thanks!"), *talk(8, first=12)]), 0.2)
-
-
-breaks(
-    plans.reports_tell_what_happened,
-    "a report that hides a gist",
-    lambda law: law(evolve(_with_both(), gisted=())),
-)
-breaks(
-    plans.reports_tell_what_happened,
-    "a report that hides a drop",
-    lambda law: law(evolve(_with_both(), dropped=())),
-)
-breaks(
-    plans.compressions_do_what_their_plans_say,
-    "a plan that is not carried out",
-    lambda law: law(Idle(), grown(), 0.3, 0.1),
-)
-breaks(
-    plans.compressions_do_what_their_plans_say,
-    "a plan that is overdone",
-    lambda law: law(Overreaching(reach=Reach(recent_share=1.0)), grown(), 0.6, 0.5),
-)
 
 
 # --- what every projector owes ---------------------------------------------
@@ -622,46 +290,11 @@ breaks(
     lambda law: law(Says(LONG), talk(4), 40, FAST),
 )
 breaks(
-    offline_summaries.offline_summaries_keep_to_any_allowance,
-    "an extract of one word, where none is allowed",
-    lambda law: law(Says("word"), talk(4), 0, FAST),
-)
-breaks(
     summarisers.summaries_are_storable_text,
     "a summariser that returns what no turn can hold",
     lambda law: law(Says("fine\ud800"), talk(4), 40, FAST),
     lambda law: law(Says(None), talk(4), 40, FAST),
     lambda law: law(Says(b"bytes"), talk(4), 40, FAST),
-)
-
-
-class Moody:
-    """Say something else every time."""
-
-    def __init__(self) -> None:
-        self.moods = count()
-
-    def summarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
-        return str(next(self.moods))
-
-
-breaks(
-    offline_summaries.offline_summaries_repeat,
-    "a summariser with moods",
-    lambda law: law(Moody(), talk(4), 40, FAST),
-)
-breaks(
-    offline_summaries.offline_summaries_say_something,
-    "a summariser that falls silent",
-    lambda law: law(Says(""), talk(4), 40, FAST),
-    lambda law: law(Says(" \n"), talk(4), 40, FAST),
 )
 
 
@@ -710,57 +343,3 @@ for kept in (
     rules.a_rule_that_has_ended_is_not_printed_as_standing,
 ):
     obeys(kept, "the projector itself", lambda law: law(ContextProjector(), ruled(), 0.3))
-
-
-class Obedient(ContextWindow):
-    """Take rules from anyone."""
-
-    def append(
-        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
-    ) -> "Obedient":
-        after = super().append(turn, resource_class, pinned=pinned)
-        return after.with_facts(rules=self.rules.after(turn))
-
-
-class Literal(ContextWindow):
-    """Take quoted words for the user's."""
-
-    def append(
-        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
-    ) -> "Literal":
-        after = super().append(turn, resource_class, pinned=pinned)
-        words = turn.text.partition('"')[2].partition('"')[0]
-        return after.with_facts(rules=self.rules.after(evolve(turn, content=words)))
-
-
-class Touchy(ContextWindow):
-    """Take a rule that is named for one that is taken back."""
-
-    def append(
-        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
-    ) -> "Touchy":
-        after = super().append(turn, resource_class, pinned=pinned)
-        named = [rule.id for rule in self.rules.standing if rule.text in turn.text]
-        return after.with_facts(rules=after.rules.without(named))
-
-
-breaks(
-    rule_ledger.a_mention_changes_no_rule,
-    "a window that drops a rule that is mentioned",
-    lambda law: law(Touchy(1_000).append(user("Never delete a file."))),
-)
-obeys(
-    rule_ledger.a_mention_changes_no_rule,
-    "the window itself",
-    lambda law: law(ContextWindow(1_000).append(user("Never delete a file."))),
-)
-breaks(
-    rule_ledger.a_quotation_changes_no_rule,
-    "a window that takes a quotation for an order",
-    lambda law: law(Literal(1_000), assistant("Never delete a file.")),
-)
-breaks(
-    rule_ledger.only_the_user_changes_the_rules,
-    "a window that obeys an answer",
-    lambda law: law(Obedient(1_000), assistant("Never delete a file.")),
-)

@@ -7,27 +7,18 @@ from attrs import evolve
 
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import (
-    build_act_context,
-    build_reply_context,
-    build_think_context,
-    build_understand_context,
     builders,
     format_conversation_for_prompt,
-    format_entity_context,
-    format_reasoning_for_prompt,
     get_conversation_history,
 )
 from polycontext.nodes.builders import (
     ACT,
     ConversationPart,
     Now,
-    build_act_entity_context,
-    get_conversation_with_engagement,
     get_current_curation,
     get_current_turn_steps,
     get_execution_outcomes,
     get_own_decision_history,
-    get_recent_conversation,
 )
 from polycontext.nodes.entities import EntityContext, EntitySnapshot
 from polycontext.nodes.history import (
@@ -75,39 +66,6 @@ LIVED = lived()
 def test_a_record_has_the_fields_that_its_contract_names(record: type) -> None:
     """Under the same names."""
     assert not [name for name in RECORDS[record].split() if not hasattr(record, name)]
-
-
-def test_act_s_layers() -> None:
-    """Entities with full data, the last exchanges, the steps of this one."""
-    act = build_act_context(LIVED)
-    assert build_act_entity_context(LIVED) == act.entity
-    assert get_recent_conversation(LIVED) == act.conversation
-    assert get_current_turn_steps(LIVED) == act.reasoning
-    text = format_entity_context(build_act_entity_context(LIVED), "full_data")
-    assert "ACTIVE-DATA" in text
-    assert "RETAINED" not in text
-    later = evolve(LIVED, turn=CurrentTurn(11))
-    assert build_act_entity_context(later).active
-    assert not build_act_entity_context(later, active_turns=1).active
-
-
-def test_reply_s_layers() -> None:
-    """Reply gets the conversation with its theme, and the outcomes."""
-    reply = build_reply_context(LIVED)
-    assert get_conversation_with_engagement(LIVED) == reply.conversation
-    assert get_execution_outcomes(LIVED) == reply.reasoning
-    assert "OUTCOME-NOW" in format_reasoning_for_prompt(get_execution_outcomes(LIVED), "reply")
-
-
-def test_understand_s_and_think_s_layers() -> None:
-    """Understand's own decisions exchange by exchange, and those of this exchange."""
-    assert get_own_decision_history(LIVED) == build_understand_context(LIVED).reasoning
-    current = build_think_context(LIVED).reasoning.current
-    assert current is not None
-    assert get_current_curation(LIVED) == current.entity_curation == LIVED.turn.curation
-    assert "retained CURATED-3 (REASON-3)" in format_reasoning_for_prompt(
-        get_own_decision_history(LIVED), "understand"
-    )
 
 
 @pytest.mark.parametrize(

@@ -10,37 +10,11 @@ import pytest
 from polycontext.base import CallerError, InvalidDataError, UnknownNameError
 from polycontext.base.json_data import thaw
 from polycontext.nodes.entities import (
-    EntityStatus,
     RefRefusedError,
     SessionIdRegistry,
     UnknownRefError,
 )
 from tests.nodes.entities.kitchen import kitchen
-
-
-def test_reading_again_keeps_the_ref_and_brings_it_up_to_date() -> None:
-    """Reading a known id keeps its ref and first turn and updates everything else."""
-    registry, ref = SessionIdRegistry().create("recipes", "a", "Soup", turn=1, data={"servings": 2})
-    registry, again = registry.read("recipes", "a", "Tomato Soup", turn=4, data={"servings": 3})
-    snapshot = registry.get(ref)
-    assert (again, len(registry)) == (ref, 1)
-    assert (snapshot.label, snapshot.status, snapshot.turn_created, snapshot.turn_last_ref) == (
-        "Tomato Soup",
-        EntityStatus.READ,
-        1,
-        4,
-    )
-    assert snapshot.data == {"servings": 3}
-
-
-def test_a_link_to_a_known_entity_is_a_reference() -> None:
-    """Linking keeps the status of what is known; reading makes a linked entity a read one."""
-    registry, ref = SessionIdRegistry().read("recipes", "a", "Soup", turn=1)
-    registry, same = registry.link("recipes", "a", turn=3)
-    assert (same, registry.get(ref).status, registry.get(ref).turn_last_ref) == (ref, "read", 3)
-    registry, lemon = registry.link("ingredients", "a", turn=3)
-    registry, _ = registry.read("ingredients", "a", "Lemon", turn=3)
-    assert (registry.get(lemon).status, registry.get(lemon).label) == ("read", "Lemon")
 
 
 def test_saving_gives_a_ref_of_its_own_and_both_resolve() -> None:
@@ -58,46 +32,6 @@ def test_saving_gives_a_ref_of_its_own_and_both_resolve() -> None:
     assert idea in registry
 
 
-def test_saving_under_a_known_id_joins_the_entities() -> None:
-    """Saving under the id of a known entity makes the generated ref lead to that entity."""
-    registry, known = SessionIdRegistry().read("recipes", "a", "Pie", turn=2)
-    registry, idea = registry.generate("recipes", "Better Pie", turn=3)
-    registry, ref = registry.save(idea, "a", turn=4)
-    assert (ref, registry.get(idea).label, registry.get(known).turn_created, len(registry)) == (
-        known,
-        "Better Pie",
-        2,
-        1,
-    )
-
-
-def test_saving_twice_is_saving_once() -> None:
-    """Saving twice under one id updates only the last reference; another id is refused."""
-    registry, idea = SessionIdRegistry().generate("recipes", "Pie", turn=1)
-    registry, ref = registry.save(idea, "a", turn=2)
-    again, same = registry.save(idea, "a", turn=3)
-    assert (same, len(again), again.get(ref).turn_last_ref) == (ref, 1, 3)
-    with pytest.raises(
-        RefRefusedError, match=r"ref 'gen_recipe_1' is saved already, under another id. Update it"
-    ):
-        registry.save(idea, "b", turn=3)
-
-
-def test_an_update_of_a_generated_entity_leaves_it_generated() -> None:
-    """Only saving ends being generated; a saved entity is UPDATED."""
-    registry, idea = SessionIdRegistry().generate("recipes", "Pie", turn=1)
-    registry = registry.update(idea, "Apple Pie", turn=2, data={"servings": 6})
-    assert (registry.get(idea).status, registry.get(idea).label) == ("generated", "Apple Pie")
-    registry, ref = registry.save(idea, "a", turn=3)
-    assert registry.update(idea, turn=4).get(ref).status == "updated"
-
-
-def test_dropping_is_not_deleting() -> None:
-    """The tombstone of a dropped entity keeps its status: the database still has it."""
-    registry, ref = SessionIdRegistry().read("recipes", "a", "Soup", turn=1)
-    assert registry.drop(ref, turn=2).tombstones[0].status == "read"
-
-
 def test_types_of_one_name_share_a_counter() -> None:
     """Whatever types are called, no ref is given out twice."""
     registry = SessionIdRegistry(ref_names={"dishes": "recipe"})
@@ -108,13 +42,6 @@ def test_types_of_one_name_share_a_counter() -> None:
         refs += [ref, idea]
     assert len(set(refs)) == 8
     assert refs[4] == "recipe_3"
-
-
-def test_a_late_report_makes_nothing_older() -> None:
-    """A report with the number of an earlier turn, as of a slow tool, keeps the later reference."""
-    registry, ref = SessionIdRegistry().read("recipes", "a", turn=5)
-    snapshot = registry.touch(ref, turn=3).get(ref)
-    assert (snapshot.turn_created, snapshot.turn_last_ref) == (5, 5)
 
 
 def test_ids_lead_to_refs_and_back() -> None:
@@ -136,12 +63,6 @@ def test_ids_lead_to_refs_and_back() -> None:
         UnknownNameError, match=r"unknown int id of type 'plans' '7'. Use an id that"
     ):
         registry.ref_of(7, "plans")
-
-
-def test_the_id_of_a_removed_entity_still_has_its_ref() -> None:
-    """The id of a removed entity still maps to its ref, so that it stays hidden."""
-    registry, ref = SessionIdRegistry().read("recipes", "a", turn=1)
-    assert registry.drop(ref, turn=2).ref_of("a") == ref
 
 
 USES: dict[str, Callable[[SessionIdRegistry, str], Any]] = {
@@ -272,14 +193,6 @@ def test_data_cannot_be_changed_from_outside() -> None:
     assert dict(held) == {"steps": ("Zest.",)}
     assert thaw(held) == {"steps": ["Zest."]}
     assert hash(registry.get(ref)) == hash(copy.deepcopy(registry).get(ref))
-
-
-def test_versions_share_what_did_not_change() -> None:
-    """A touch copies no data, and an older version stays what it was."""
-    registry, ref = SessionIdRegistry().read("recipes", "a", turn=1, data={"servings": 2})
-    later = registry.touch(ref, turn=2)
-    assert later.get(ref).data is registry.get(ref).data
-    assert registry.get(ref).turn_last_ref == 1
 
 
 def test_a_registry_can_be_pickled_and_copied() -> None:

@@ -37,13 +37,6 @@ def test_a_payload_may_be_one_ref() -> None:
     assert REGISTRY.to_refs((STEW_ID, "x")) == ["recipe_2", "x"]
 
 
-def test_the_payload_itself_is_not_changed() -> None:
-    """Translating copies."""
-    payload = {"ids": ["recipe_1"]}
-    REGISTRY.to_ids(payload)
-    assert payload == {"ids": ["recipe_1"]}
-
-
 def test_an_invented_ref_is_refused_with_its_place() -> None:
     """A text that looks like a ref of a known type is refused if no such ref exists."""
     with pytest.raises(

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.base import InvalidOptionError
 from polycontext.nodes import get_conversation_history
 from polycontext.nodes.history import (
     ConversationHistory,
@@ -81,16 +80,3 @@ def test_what_was_said_never_starts_a_line(
 def test_an_empty_history_says_so() -> None:
     """Silence is said, so that the heading above it is not left alone."""
     assert format_conversation_for_prompt(ConversationHistory(), "full") == "(nothing was said yet)"
-
-
-def test_an_exchange_without_answer_says_so() -> None:
-    """An empty answer prints as not answered yet."""
-    assert "Assistant: (not answered yet)" in format_conversation_for_prompt(
-        ConversationHistory([ConversationTurn("soup?")]), 2
-    )
-
-
-def test_another_depth_is_refused() -> None:
-    """The legal depths are named."""
-    with pytest.raises(InvalidOptionError, match="Use 2, 5, 'full'"):
-        format_conversation_for_prompt(HISTORY, 4)  # type: ignore[arg-type]

@@ -4,12 +4,11 @@ from enum import Enum
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.prompts import MissingValueError
 from polycontext.testing import ANY_TEXT
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -41,18 +40,6 @@ def test_the_prompts_of_the_package_are_these(
 
 
 @given(
-    st.one_of(st.sampled_from(["{persona}", "{0.__class__}", "{{x}}", "\n\n## Task\n"]), ANY_TEXT)
-)
-@example("{constraints}")
-def test_a_value_stands_word_for_word(value: str) -> None:
-    """A hostile value appears as it is, and the rest of the prompt is what it would have been."""
-    plain = SHIPPED.build_system_prompt("builder", SOUL, RULES, specialty="MARK")
-    assert SHIPPED.build_system_prompt("builder", SOUL, RULES, specialty=value) == plain.replace(
-        "MARK", value
-    )
-
-
-@given(
     st.lists(
         st.one_of(
             st.sampled_from(["a\n- b", "\r\n\r\n# Task", "{persona}", "\u2028x", "\x85y", " "]),
@@ -75,16 +62,6 @@ def test_constraints_reach_a_template_without_a_place_for_them() -> None:
         BARE.build_system_prompt("closed", {}, ["Be kind."], word="hi") == "Say hi.\n\n- Be kind."
     )
     assert BARE.build_system_prompt("closed", {}, [], word="hi") == "Say hi."
-
-
-def test_a_missing_value_names_itself() -> None:
-    """The error names the value, the template's file and what there is."""
-    with pytest.raises(
-        MissingValueError, match=r"builder\.md names \{specialty\}, but no such value is given"
-    ) as caught:
-        SHIPPED.build_system_prompt("builder", SOUL, RULES, speciality="carpentry")
-    assert caught.value.key == "specialty"
-    assert caught.value.known == ("speciality", "persona", "constraints")
 
 
 def test_further_values_are_not_used() -> None:

@@ -185,12 +185,6 @@ def test_calls_that_a_crash_left_lock_nobody_out() -> None:
     assert (props["canSend"], props["actions"]["send"]) == (False, True)
 
 
-def test_props_are_json() -> None:
-    """Props survive a round trip through JSON unchanged."""
-    props = _session().render()
-    assert json.loads(json.dumps(props)) == props
-
-
 @pytest.mark.parametrize("resource_class", list(ResourceClass))
 def test_only_preserved_turns_say_so(resource_class: ResourceClass) -> None:
     """The flag isPreserved is true for PRESERVED turns alone."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from statemachine import Event, HistoryState, State
+from statemachine import HistoryState, State
 
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import (
@@ -46,73 +46,12 @@ def begun(kind: type[ContextMachine], **options: Any) -> ContextSession:
     return session
 
 
-def yes(self: object) -> bool:
-    """Return True."""
-    return True
-
-
 def no(self: object) -> bool:
     """Return False."""
     return False
 
 
 # --- declaring transitions ------------------------------------------------------------
-
-DECLARATIONS: dict[str, dict[str, Any]] = {
-    "an expression": {
-        "pause": lambda hold: FROM.to(hold, cond="yes and not no"),
-        "yes": yes,
-        "no": no,
-    },
-    "a comparison": {
-        "pause": lambda hold: FROM.to(hold, cond="limit >= 3"),
-        "limit": 3,
-    },
-    "a lambda": {"pause": lambda hold: FROM.to(hold, cond=lambda step: len(step.after) == 1)},
-    "a list with a property": {
-        "pause": lambda hold: FROM.to(hold, cond=["yes", "also"]),
-        "yes": yes,
-        "also": property(yes),
-    },
-    "unless": {"pause": lambda hold: FROM.to(hold, unless="no"), "no": no},
-    "injected parameters": {
-        "pause": lambda hold: FROM.to(hold, cond="fits"),
-        "fits": lambda self, source, target, event, model: (
-            (source.id, target.id, event) == ("accumulating", "hold", "pause")
-            and len(model.window) == 1
-        ),
-    },
-    "Event": {"pause": lambda hold: Event(FROM.to(hold), name="Pause it")},
-    "from any state": {"pause": lambda hold: hold.from_.any()},
-    "from some states": {"pause": lambda hold: hold.from_(FROM, ContextMachine.compressed)},
-    "two events": {"pause": lambda hold: FROM.to(hold, event="stop halt")},
-    "a state without a value": {"hold": State(), "pause": FROM.to},
-}
-
-
-@pytest.mark.parametrize("name", DECLARATIONS)
-def test_a_transition_is_declared(name: str) -> None:
-    """The session takes it, stores it, and replays it."""
-    kind = machine("Declared", **DECLARATIONS[name])
-    session = begun(kind)
-    assert session.send("pause").state == kind.hold.value  # type: ignore[attr-defined]
-    again = ContextSession.history.load(text_of(session), machine=kind, counter=WORDS)
-    assert again.conversation == session.conversation
-    session.send("go")
-    assert session.state == ContextState.ACCUMULATING
-
-
-def test_an_event_is_declared_without_a_name() -> None:
-    """``event=`` is enough, for one event or several."""
-
-    class Held(ContextMachine):
-        hold = State("HOLD", value="HOLD")
-        FROM.to(hold, event="pause halt")
-        hold.to(FROM, event="go")
-
-    session = begun(Held)
-    assert session.send("halt").state == "HOLD"
-    assert session.send("go").state == "ACCUMULATING"
 
 
 def test_a_transition_can_be_declared_before_its_class() -> None:

@@ -67,7 +67,6 @@ CELLS = [
 BACK = ("recall", "refill")
 SETTLING = ("resize", "rewind", "forget")
 LEGAL = [cell for cell in CELLS if cell[2] != "-" and cell[1] not in (*SETTLING, "undo")]
-SETTLED = [cell for cell in CELLS if cell[2] != "-" and cell[1] in (*SETTLING, "undo")]
 # An undo finds no compression before the machine is asked (`test_undo.py`).
 ILLEGAL = [(state, kind) for state, kind, target in CELLS if target == "-" and kind != "undo"]
 CALL = (ToolCall("c1", "search"),)
@@ -155,25 +154,6 @@ def test_illegal_input_raises_and_changes_nothing(cell: tuple[str, str], engine:
         assert word in str(caught.value)
     assert "pressured" in str(caught.value) or state != PRESSURED
     assert whole(session) == before
-
-
-@pytest.mark.parametrize("engine", [ContextMachine, TableMachine])
-@pytest.mark.parametrize("cell", SETTLED, ids=name)
-def test_a_settling_event_leads_to(
-    cell: tuple[str, str, str], engine: type[ContextMachine]
-) -> None:
-    """Resizing, rewinding or erasing leads to the state that the guards give for the window."""
-    state, kind, target = cell
-    session = session_in(state, "table")
-    window = session.window
-    machine = engine(window, session.policy, ContextState(state))
-    given = (
-        ContextInput.resize(window.max_tokens)
-        if kind == "resize"
-        else ContextInput.named(kind, window)
-    )
-    assert machine.advance(given).state == target
-    assert machine.context_state == target
 
 
 @pytest.mark.parametrize("engine", [ContextMachine, TableMachine])

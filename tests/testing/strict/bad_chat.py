@@ -4,9 +4,10 @@ Each has its rule, the vendor's wording, `param` and `code`.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from tests.testing.strict.bad_openai import MODEL, PNG, BadRequest, tool, user
+from tests.testing.strict.bad_openai import PNG, BadRequest, bad, missing, tool, user
 
 
 def call(own: str = "call_1", name: str = "read", arguments: Any = "{}") -> dict[str, Any]:
@@ -24,13 +25,7 @@ def result(own: str = "call_1", content: Any = "done") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": own, "content": content}
 
 
-def _chat(
-    name: str, messages: Any, rule: str, wording: str, *said: str | None, **more: Any
-) -> BadRequest:
-    index, (param, code) = more.pop("index", None), (*said, None, None)[:2]
-    return BadRequest(
-        name, {"model": MODEL, "messages": messages} | more, rule, wording, param, code, index=index
-    )
+_chat = partial(bad, "messages")
 
 
 def chat_requests() -> Iterator[BadRequest]:
@@ -65,17 +60,8 @@ def _chat_lists() -> Iterator[BadRequest]:
         "expected an object, but got a string",
         "messages[1]",
         "invalid_type",
-        index=1,
     )
-    yield _chat(
-        "no role",
-        [{"content": "hi"}],
-        "unknown-role",
-        "Missing required parameter: 'messages[0].role'.",
-        "messages[0].role",
-        "missing_required_parameter",
-        index=0,
-    )
+    yield _chat("no role", [{"content": "hi"}], "unknown-role", *missing("messages[0].role"))
     yield _chat(
         "a role unheard of",
         [{"role": "model", "content": "hi"}],
@@ -83,7 +69,6 @@ def _chat_lists() -> Iterator[BadRequest]:
         f"Invalid value: 'model'. {roles}",
         "messages[0].role",
         "invalid_value",
-        index=0,
     )
     too_many = (
         "Expected an array with maximum length 2048, but got an array with length 2049 instead."
@@ -101,13 +86,7 @@ def _chat_lists() -> Iterator[BadRequest]:
 def _chat_contents() -> Iterator[BadRequest]:
     null = "Invalid value for 'content': expected a string, got null."
     yield _chat(
-        "no content",
-        [{"role": "user"}],
-        "missing-content",
-        "Missing required parameter: 'messages[0].content'.",
-        "messages[0].content",
-        "missing_required_parameter",
-        index=0,
+        "no content", [{"role": "user"}], "missing-content", *missing("messages[0].content")
     )
     yield _chat(
         "content null",
@@ -115,8 +94,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         "missing-content",
         null,
         "messages.[1].content",
-        None,
-        index=1,
     )
     yield _chat(
         "an empty refusal is no content",
@@ -124,8 +101,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         "missing-content",
         null,
         "messages.[1].content",
-        None,
-        index=1,
     )
     yield _chat(
         "an object for content",
@@ -134,7 +109,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         "expected one of a string or array of objects, but got an object instead.",
         "messages[0].content",
         "invalid_type",
-        index=0,
     )
     yield _chat(
         "content of no parts",
@@ -143,7 +117,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         "Invalid 'messages[0].content': empty array.",
         "messages[0].content",
         "empty_array",
-        index=0,
     )
     yield _chat(
         "a part of text",
@@ -152,16 +125,12 @@ def _chat_contents() -> Iterator[BadRequest]:
         "Invalid type for 'messages[0].content[0]': expected an object, but got a string",
         "messages[0].content[0]",
         "invalid_type",
-        index=0,
     )
     yield _chat(
         "a text part without text",
         [user([{"type": "text"}])],
         "bad-content",
-        "Missing required parameter: 'messages[0].content[0].text'.",
-        "messages[0].content[0].text",
-        "missing_required_parameter",
-        index=0,
+        *missing("messages[0].content[0].text"),
     )
     parts = (
         "Supported values are: 'text', 'image_url', 'input_audio', 'refusal', 'audio', and 'file'."
@@ -173,7 +142,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         f"Invalid value: 'input_text'. {parts}",
         "messages[0].content[0].type",
         "invalid_value",
-        index=0,
     )
     picture = [{"type": "image_url", "image_url": {"url": PNG}}]
     only = (
@@ -188,7 +156,6 @@ def _chat_contents() -> Iterator[BadRequest]:
             only.format(role),
             "messages[0]",
             "invalid_value",
-            index=0,
         )
     yield _chat(
         "a picture from a tool",
@@ -197,7 +164,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         only.format("tool"),
         "messages[2]",
         "invalid_value",
-        index=2,
     )
     audio = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "ogg"}}
     yield _chat(
@@ -207,7 +173,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         "Invalid value: 'ogg'. Supported values are: 'wav' and 'mp3'.",
         "messages[0].content[0].input_audio.format",
         "invalid_value",
-        index=0,
     )
     yield _chat(
         "audio from the assistant",
@@ -216,7 +181,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         "Supported values are: 'text' and 'refusal'.",
         "messages[1].content[0].type",
         "invalid_value",
-        index=1,
     )
     yield _chat(
         "a picture as plain base64",
@@ -225,7 +189,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         "Expected a base64-encoded data URL with an image MIME type",
         "messages[0].content[0].image_url.url",
         "invalid_value",
-        index=0,
     )
     yield _chat(
         "a picture's address as text",
@@ -234,16 +197,12 @@ def _chat_contents() -> Iterator[BadRequest]:
         "expected an object, but got a string",
         "messages[0].content[0].image_url",
         "invalid_type",
-        index=0,
     )
     yield _chat(
         "a file of nothing",
         [user([{"type": "file", "file": {"filename": "a.pdf"}}])],
         "bad-file",
-        "Missing required parameter: 'messages[0].content[0].file.file_id'.",
-        "messages[0].content[0].file.file_id",
-        "missing_required_parameter",
-        index=0,
+        *missing("messages[0].content[0].file.file_id"),
     )
     refusal = {"type": "refusal", "refusal": "No."}
     mixed = {"role": "assistant", "content": [refusal, {"type": "text", "text": "But yes."}]}
@@ -254,19 +213,15 @@ def _chat_contents() -> Iterator[BadRequest]:
         "must be the only content part",
         "messages[1].content",
         "invalid_value",
-        index=1,
     )
     yield _chat(
         "a refusal from the user",
         [user([refusal])],
         "misplaced-part",
-        (
-            "Invalid value: 'refusal'. Supported values are: 'text', 'image_url', 'input_audio', "
-            "and 'file'."
-        ),
+        "Invalid value: 'refusal'. Supported values are: 'text', 'image_url', 'input_audio', "
+        "and 'file'.",
         "messages[0].content[0].type",
         "invalid_value",
-        index=0,
     )
     yield _chat(
         "a refusal that is not text",
@@ -275,7 +230,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         "Invalid type for 'messages[1].refusal': expected a string, but got a boolean instead.",
         "messages[1].refusal",
         "invalid_type",
-        index=1,
     )
     pattern = r"Expected a string that matches the pattern '^[^\s<|\\/>]+$'."
     yield _chat(
@@ -285,7 +239,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         pattern,
         "messages[0].name",
         "invalid_value",
-        index=0,
     )
     yield _chat(
         "a long name",
@@ -294,7 +247,6 @@ def _chat_contents() -> Iterator[BadRequest]:
         "Expected a string with maximum length 64, but got a string with length 65",
         "messages[0].name",
         "string_above_max_length",
-        index=0,
     )
 
 
@@ -311,7 +263,6 @@ def _chat_calls() -> Iterator[BadRequest]:
         "Invalid 'messages[1].tool_calls': empty array.",
         "messages[1].tool_calls",
         "empty_array",
-        index=1,
     )
     yield _chat(
         "a call by the user",
@@ -320,16 +271,12 @@ def _chat_calls() -> Iterator[BadRequest]:
         "Unknown parameter: 'messages[0].tool_calls'.",
         "messages[0].tool_calls",
         "unknown_parameter",
-        index=0,
     )
     yield _chat(
         "a call without id",
         [user(), calling({"type": "function", "function": {"name": "read", "arguments": "{}"}})],
         "bad-tool-call",
-        "Missing required parameter: 'messages[1].tool_calls[0].id'.",
-        "messages[1].tool_calls[0].id",
-        "missing_required_parameter",
-        index=1,
+        *missing("messages[1].tool_calls[0].id"),
     )
     yield _chat(
         "a long call id",
@@ -338,7 +285,6 @@ def _chat_calls() -> Iterator[BadRequest]:
         "Expected a string with maximum length 40, but got a string with length 41",
         "messages[1].tool_calls[0].id",
         "string_above_max_length",
-        index=1,
     )
     yield _chat(
         "a dot in a tool's name",
@@ -347,7 +293,6 @@ def _chat_calls() -> Iterator[BadRequest]:
         "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
         "messages[1].tool_calls[0].function.name",
         "invalid_value",
-        index=1,
     )
     yield _chat(
         "a long tool's name",
@@ -356,7 +301,6 @@ def _chat_calls() -> Iterator[BadRequest]:
         "maximum length 64, but got a string with length 65",
         "messages[1].tool_calls[0].function.name",
         "string_above_max_length",
-        index=1,
     )
     yield _chat(
         "arguments that are no text",
@@ -365,7 +309,6 @@ def _chat_calls() -> Iterator[BadRequest]:
         "expected a string, but got an object instead.",
         "messages[1].tool_calls[0].function.arguments",
         "invalid_type",
-        index=1,
     )
     yield _chat(
         "a call of another type",
@@ -374,7 +317,6 @@ def _chat_calls() -> Iterator[BadRequest]:
         "Invalid value: 'mcp'. Supported values are: 'function' and 'custom'.",
         "messages[1].tool_calls[0].type",
         "invalid_value",
-        index=1,
     )
     yield _chat(
         "two calls of one id",
@@ -382,20 +324,14 @@ def _chat_calls() -> Iterator[BadRequest]:
         "duplicate-call-id",
         "Duplicate value for 'tool_call_id' of 'call_1' in message[1]",
         "messages[1].tool_calls",
-        None,
-        index=1,
     )
-    yield _chat(
-        "a result first", [result()], "orphan-result", orphan, "messages.[0].role", None, index=0
-    )
+    yield _chat("a result first", [result()], "orphan-result", orphan, "messages.[0].role")
     yield _chat(
         "a result behind the next question",
         [user(), calling(call()), result(), user(), result()],
         "orphan-result",
         orphan,
         "messages.[4].role",
-        None,
-        index=4,
     )
     yield _chat(
         "a result of another call",
@@ -403,8 +339,6 @@ def _chat_calls() -> Iterator[BadRequest]:
         "orphan-result",
         "'tool_call_id' of 'call_2' not found in 'tool_calls' of previous message.",
         "messages.[2].tool_call_id",
-        None,
-        index=2,
     )
     yield _chat(
         "a result of no call",
@@ -412,8 +346,6 @@ def _chat_calls() -> Iterator[BadRequest]:
         "orphan-result",
         "messages with role 'tool' must have a 'tool_call_id'.",
         "messages.[2].tool_call_id",
-        None,
-        index=2,
     )
     yield _chat(
         "two results of one call",
@@ -421,8 +353,6 @@ def _chat_calls() -> Iterator[BadRequest]:
         "duplicate-result",
         "Duplicate value for 'tool_call_id' of 'call_1' in message[3]",
         "messages.[3].tool_call_id",
-        None,
-        index=3,
     )
     yield _chat(
         "no result at the end",
@@ -430,8 +360,6 @@ def _chat_calls() -> Iterator[BadRequest]:
         "unanswered-call",
         open_.format("call_1"),
         "messages.[1].role",
-        None,
-        index=1,
     )
     yield _chat(
         "one result of two",
@@ -439,35 +367,25 @@ def _chat_calls() -> Iterator[BadRequest]:
         "unanswered-call",
         open_.format("call_2"),
         "messages.[3].role",
-        None,
         index=1,
     )
     yield _chat(
         "the old call without a name",
         [user(), {"role": "assistant", "content": None, "function_call": {"arguments": "{}"}}],
         "bad-tool-name",
-        "Missing required parameter: 'messages[1].function_call.name'.",
-        "messages[1].function_call.name",
-        "missing_required_parameter",
-        index=1,
+        *missing("messages[1].function_call.name"),
     )
     yield _chat(
         "the old result without a name",
         [user(), {"role": "function", "content": "a"}],
         "bad-name",
-        "Missing required parameter: 'messages[1].name'.",
-        "messages[1].name",
-        "missing_required_parameter",
-        index=1,
+        *missing("messages[1].name"),
     )
     yield _chat(
         "spoken words without an id",
         [user(), {"role": "assistant", "content": None, "audio": {"data": "UklGRg=="}}],
         "bad-audio",
-        "Missing required parameter: 'messages[1].audio.id'.",
-        "messages[1].audio.id",
-        "missing_required_parameter",
-        index=1,
+        *missing("messages[1].audio.id"),
     )
 
 
@@ -497,9 +415,7 @@ def _chat_options() -> Iterator[BadRequest]:
         "a tool of Responses",
         [user()],
         "bad-tools",
-        "Missing required parameter: 'tools[0].function'.",
-        "tools[0].function",
-        "missing_required_parameter",
+        *missing("tools[0].function"),
         tools=[{"type": "function", "name": "read"}],
     )
     yield _chat(
@@ -535,7 +451,6 @@ def _chat_options() -> Iterator[BadRequest]:
         "bad-tool-choice",
         "'tool_choice' is only allowed when 'tools' are specified.",
         "tool_choice",
-        None,
         tool_choice="auto",
     )
     yield _chat(
@@ -554,7 +469,6 @@ def _chat_options() -> Iterator[BadRequest]:
         "bad-tool-choice",
         "no function named 'write' was specified in the 'tools' parameter.",
         "tool_choice",
-        None,
         tools=[tool()],
         tool_choice={"type": "function", "function": {"name": "write"}},
     )
@@ -583,6 +497,5 @@ def _chat_options() -> Iterator[BadRequest]:
         "bad-option",
         "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
         "stream_options",
-        None,
         stream_options={"include_usage": True},
     )

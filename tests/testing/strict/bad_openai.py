@@ -1,5 +1,6 @@
 """A bad request of OpenAI's formats, and pieces that both formats share."""
 
+import re
 from typing import Any
 
 from attrs import frozen
@@ -30,3 +31,28 @@ def user(content: Any = "hi") -> dict[str, Any]:
 def tool(**function: Any) -> dict[str, Any]:
     """Return a tool as chat defines it."""
     return {"type": "function", "function": {"name": "read"} | function}
+
+
+def bad(  # noqa: PLR0917 - a row of a table
+    field: str,
+    name: str,
+    given: Any,
+    rule: str,
+    wording: str,
+    param: str | None = None,
+    code: str | None = None,
+    *,
+    status: int = 400,
+    index: int | None = None,
+    **more: Any,
+) -> BadRequest:
+    """Return a bad request whose fault is in a field; the index is that in `param`, or is told."""
+    request = {"model": MODEL, field: given} | more
+    place = re.match(rf"{field}\.?\[(\d+)", param or "")
+    index = int(place[1]) if place and index is None else index
+    return BadRequest(name, request, rule, wording, param, code, status, index)
+
+
+def missing(param: str) -> tuple[str, str, str]:
+    """Return what is said where a parameter is missing: the words, `param` and `code`."""
+    return f"Missing required parameter: '{param}'.", param, "missing_required_parameter"

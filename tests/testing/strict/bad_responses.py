@@ -4,9 +4,10 @@ Each has its rule, the vendor's status and wording, `param` and `code`.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from tests.testing.strict.bad_openai import MODEL, BadRequest, tool, user
+from tests.testing.strict.bad_openai import MODEL, BadRequest, bad, missing, tool, user
 
 
 def function_call(own: str = "call_1", **further: Any) -> dict[str, Any]:
@@ -24,24 +25,7 @@ def reasoning(**further: Any) -> dict[str, Any]:
     return {"type": "reasoning", "id": "rs_1", "summary": []} | further
 
 
-def _responses(
-    name: str, items: Any, rule: str, wording: str, *said: str | None, **more: Any
-) -> BadRequest:
-    index, status, (param, code) = (
-        more.pop("index", None),
-        more.pop("status", 400),
-        (*said, None, None)[:2],
-    )
-    return BadRequest(
-        name,
-        {"model": MODEL, "input": items} | more,
-        rule,
-        wording,
-        param,
-        code,
-        status=status,
-        index=index,
-    )
+_responses = partial(bad, "input")
 
 
 def responses_requests() -> Iterator[BadRequest]:
@@ -71,28 +55,21 @@ def _input_items() -> Iterator[BadRequest]:
         "Invalid type for 'input[0]': expected an object, but got a string",
         "input[0]",
         "invalid_type",
-        index=0,
     )
     yield _responses(
         "a tool's message",
         [user(), {"role": "tool", "content": "a"}],
         "unknown-role",
-        (
-            "Invalid value: 'tool'. Supported values are: 'user', 'assistant', 'system', and "
-            "'developer'."
-        ),
+        "Invalid value: 'tool'. Supported values are: 'user', 'assistant', 'system', and "
+        "'developer'.",
         "input[1].role",
         "invalid_value",
-        index=1,
     )
     yield _responses(
         "a message without content",
         [{"role": "user"}],
         "missing-content",
-        "Missing required parameter: 'input[0].content'.",
-        "input[0].content",
-        "missing_required_parameter",
-        index=0,
+        *missing("input[0].content"),
     )
     yield _responses(
         "a number for content",
@@ -101,7 +78,6 @@ def _input_items() -> Iterator[BadRequest]:
         "expected one of a string or array of objects, but got an integer instead.",
         "input[0].content",
         "invalid_type",
-        index=0,
     )
     yield _responses(
         "no parts",
@@ -110,7 +86,6 @@ def _input_items() -> Iterator[BadRequest]:
         "Invalid 'input[0].content': empty array.",
         "input[0].content",
         "empty_array",
-        index=0,
     )
     asked = {"role": "assistant", "content": [{"type": "input_text", "text": "a"}]}
     yield _responses(
@@ -120,19 +95,15 @@ def _input_items() -> Iterator[BadRequest]:
         "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.",
         "input[1].content[0]",
         "invalid_value",
-        index=1,
     )
     yield _responses(
         "a part of chat",
         [user([{"type": "text", "text": "a"}])],
         "misplaced-part",
-        (
-            "Invalid value: 'text'. Supported values are: 'input_text', 'input_image', "
-            "'input_file', and 'input_audio'."
-        ),
+        "Invalid value: 'text'. Supported values are: 'input_text', 'input_image', "
+        "'input_file', and 'input_audio'.",
         "input[0].content[0]",
         "invalid_value",
-        index=0,
     )
     picture = {"type": "input_image", "image_url": "cat.png"}
     yield _responses(
@@ -142,25 +113,18 @@ def _input_items() -> Iterator[BadRequest]:
         "Expected a base64-encoded data URL with an image MIME type",
         "input[0].content[0].image_url",
         "invalid_value",
-        index=0,
     )
     yield _responses(
         "a picture of nothing",
         [user([{"type": "input_image"}])],
         "bad-image",
-        "Missing required parameter: 'input[0].content[0].image_url'.",
-        "input[0].content[0].image_url",
-        "missing_required_parameter",
-        index=0,
+        *missing("input[0].content[0].image_url"),
     )
     yield _responses(
         "a file of nothing",
         [user([{"type": "input_file", "filename": "a.pdf"}])],
         "bad-file",
-        "Missing required parameter: 'input[0].content[0].file_id'.",
-        "input[0].content[0].file_id",
-        "missing_required_parameter",
-        index=0,
+        *missing("input[0].content[0].file_id"),
     )
     yield _responses(
         "a chat's id for an item",
@@ -169,7 +133,6 @@ def _input_items() -> Iterator[BadRequest]:
         "Invalid 'input[1].id': 'call_1'. Expected an ID that begins with 'fc'.",
         "input[1].id",
         "invalid_value",
-        index=1,
     )
     yield _responses(
         "a long item id",
@@ -178,7 +141,6 @@ def _input_items() -> Iterator[BadRequest]:
         "Expected a string with maximum length 64, but got a string with length 65",
         "input[1].id",
         "string_above_max_length",
-        index=1,
     )
     twice = {
         "type": "message",
@@ -192,17 +154,13 @@ def _input_items() -> Iterator[BadRequest]:
         "duplicate-item",
         "Duplicate item found with id msg_1. Remove duplicate items from your input and try again.",
         "input",
-        None,
         index=3,
     )
     yield _responses(
         "a compaction of nothing",
         [{"type": "compaction"}, user()],
         "bad-compaction",
-        "Missing required parameter: 'input[0].encrypted_content'.",
-        "input[0].encrypted_content",
-        "missing_required_parameter",
-        index=0,
+        *missing("input[0].encrypted_content"),
     )
     yield _responses(
         "a type that is not text",
@@ -211,7 +169,6 @@ def _input_items() -> Iterator[BadRequest]:
         "Invalid type for 'input[0].type': expected a string, but got an integer instead.",
         "input[0].type",
         "invalid_type",
-        index=0,
     )
 
 
@@ -223,7 +180,6 @@ def _input_pairs() -> Iterator[BadRequest]:
         "orphan-result",
         none.format("call_1"),
         "input",
-        None,
         index=1,
     )
     yield _responses(
@@ -232,7 +188,6 @@ def _input_pairs() -> Iterator[BadRequest]:
         "orphan-result",
         none.format("call_1"),
         "input",
-        None,
         index=1,
     )
     yield _responses(
@@ -241,17 +196,13 @@ def _input_pairs() -> Iterator[BadRequest]:
         "duplicate-result",
         none.format("call_1"),
         "input",
-        None,
         index=3,
     )
     yield _responses(
         "an output of no call",
         [user(), {"type": "function_call_output", "output": "a"}],
         "orphan-result",
-        "Missing required parameter: 'input[1].call_id'.",
-        "input[1].call_id",
-        "missing_required_parameter",
-        index=1,
+        *missing("input[1].call_id"),
     )
     yield _responses(
         "a call without its output",
@@ -259,7 +210,6 @@ def _input_pairs() -> Iterator[BadRequest]:
         "unanswered-call",
         "No tool output found for function call call_1.",
         "input",
-        None,
         index=1,
     )
     custom = {"type": "custom_tool_call", "call_id": "call_1", "name": "patch", "input": "a"}
@@ -269,7 +219,6 @@ def _input_pairs() -> Iterator[BadRequest]:
         "unanswered-call",
         "No tool output found for custom tool call call_1.",
         "input",
-        None,
         index=1,
     )
     yield _responses(
@@ -278,7 +227,6 @@ def _input_pairs() -> Iterator[BadRequest]:
         "orphan-result",
         none.format("call_1"),
         "input",
-        None,
         index=2,
     )
     yield _responses(
@@ -287,7 +235,6 @@ def _input_pairs() -> Iterator[BadRequest]:
         "duplicate-call-id",
         "Duplicate tool call found with call_id call_1.",
         "input",
-        None,
         index=2,
     )
     yield _responses(
@@ -297,7 +244,6 @@ def _input_pairs() -> Iterator[BadRequest]:
         "Expected a string with maximum length 64, but got a string with length 65",
         "input[1].call_id",
         "string_above_max_length",
-        index=1,
     )
     yield _responses(
         "a space in a tool's name",
@@ -306,7 +252,6 @@ def _input_pairs() -> Iterator[BadRequest]:
         "Invalid 'input[1].name': string does not match pattern.",
         "input[1].name",
         "invalid_value",
-        index=1,
     )
     yield _responses(
         "arguments that are no text",
@@ -315,38 +260,25 @@ def _input_pairs() -> Iterator[BadRequest]:
         "Invalid type for 'input[1].arguments': expected a string, but got an object",
         "input[1].arguments",
         "invalid_type",
-        index=1,
     )
     yield _responses(
         "an object for an output",
         [user(), function_call(), output(output={"a": 1})],
         "bad-content",
-        (
-            "Invalid type for 'input[2].output': expected one of a string or array of objects, but "
-            "got an object instead."
-        ),
+        "Invalid type for 'input[2].output': expected one of a string or array of objects, but "
+        "got an object instead.",
         "input[2].output",
         "invalid_type",
-        index=2,
     )
     yield _responses(
         "an approval of nothing said",
         [user(), {"type": "mcp_approval_response", "approval_request_id": "mcpr_1"}],
         "bad-item",
-        "Missing required parameter: 'input[1].approve'.",
-        "input[1].approve",
-        "missing_required_parameter",
-        index=1,
+        *missing("input[1].approve"),
     )
     shell = {"type": "local_shell_call", "id": "lsh_1", "call_id": "call_1", "status": "completed"}
     yield _responses(
-        "a shell told nothing",
-        [user(), shell],
-        "bad-tool-call",
-        "Missing required parameter: 'input[1].action'.",
-        "input[1].action",
-        "missing_required_parameter",
-        index=1,
+        "a shell told nothing", [user(), shell], "bad-tool-call", *missing("input[1].action")
     )
 
 
@@ -358,7 +290,6 @@ def _input_reasoning() -> Iterator[BadRequest]:
         "reasoning-alone",
         alone,
         "input",
-        None,
         index=1,
     )
     yield _responses(
@@ -367,7 +298,6 @@ def _input_reasoning() -> Iterator[BadRequest]:
         "reasoning-alone",
         alone,
         "input",
-        None,
         index=1,
     )
     said = {"role": "assistant", "content": "42"}
@@ -377,17 +307,13 @@ def _input_reasoning() -> Iterator[BadRequest]:
         "reasoning-alone",
         alone,
         "input",
-        None,
         index=1,
     )
     yield _responses(
         "reasoning without a summary",
         [user(), {"type": "reasoning", "id": "rs_1"}, function_call(id="fc_1"), output()],
         "bad-reasoning",
-        "Missing required parameter: 'input[1].summary'.",
-        "input[1].summary",
-        "missing_required_parameter",
-        index=1,
+        *missing("input[1].summary"),
     )
     plain = reasoning(content=[{"type": "reasoning_text", "text": "so"}])
     yield _responses(
@@ -397,7 +323,6 @@ def _input_reasoning() -> Iterator[BadRequest]:
         "Expected an array with maximum length 0, but got an array with length 1 instead.",
         "input[1].content",
         "array_above_max_length",
-        index=1,
     )
     found = (
         "not found. Items are not persisted when `store` is set to false. "
@@ -409,7 +334,6 @@ def _input_reasoning() -> Iterator[BadRequest]:
         "not-stored",
         found,
         "input",
-        None,
         store=False,
         status=404,
         index=1,
@@ -420,7 +344,6 @@ def _input_reasoning() -> Iterator[BadRequest]:
         "not-stored",
         found,
         "input",
-        None,
         store=False,
         status=404,
         index=1,
@@ -462,22 +385,13 @@ def _input_options() -> Iterator[BadRequest]:
         "unsupported_parameter",
         max_tokens=99,
     )
-    yield _responses(
-        "a tool of chat",
-        "hi",
-        "bad-tools",
-        "Missing required parameter: 'tools[0].name'.",
-        "tools[0].name",
-        "missing_required_parameter",
-        tools=[tool()],
-    )
+    yield _responses("a tool of chat", "hi", "bad-tools", *missing("tools[0].name"), tools=[tool()])
     yield _responses(
         "the choice of another tool",
         "hi",
         "bad-tool-choice",
         "Tool choice 'write' not found in 'tools' parameter.",
         "tool_choice",
-        None,
         tools=[{"type": "function", "name": "read"}],
         tool_choice={"type": "function", "name": "write"},
     )
@@ -502,10 +416,8 @@ def _input_options() -> Iterator[BadRequest]:
         "too cold",
         "hi",
         "bad-option",
-        (
-            "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 "
-            "instead."
-        ),
+        "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 "
+        "instead.",
         "temperature",
         "decimal_below_min_value",
         temperature=-1,

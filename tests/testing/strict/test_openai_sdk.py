@@ -69,32 +69,6 @@ def client() -> Iterator[openai.OpenAI]:
     yield from serve(StrictChat(chat_reply), StrictResponses(responses_reply))
 
 
-def test_chat_loop(client: openai.OpenAI) -> None:
-    """A tool loop over chat, the SDK's own messages sent back."""
-    messages: list[Any] = [{"role": "user", "content": "How is the weather in Paris?"}]
-    for _ in range(STEPS):
-        message = (
-            client.chat.completions.create(model=MODEL, messages=messages, tools=CHAT_TOOLS)
-            .choices[0]
-            .message
-        )
-        assert message.tool_calls
-        messages += [
-            message,
-            *(
-                {"role": "tool", "tool_call_id": call.id, "content": "21"}
-                for call in message.tool_calls
-            ),
-        ]
-    answer = client.chat.completions.create(model=MODEL, messages=messages, tools=CHAT_TOOLS)
-    assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == (
-        "It is 21 degrees in Paris.",
-        "stop",
-    )
-    assert answer.usage is not None
-    assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens
-
-
 def test_chat_stream(client: openai.OpenAI) -> None:
     """The SDK assembles the streamed chunks of a call, and continues with that message."""
     messages: list[Any] = [{"role": "user", "content": "How is the weather in Paris?"}]
@@ -153,24 +127,6 @@ def test_responses_loop(client: openai.OpenAI) -> None:
     assert [(entry.action, entry.reason) for entry in changed.input_transformations] == [
         ("removed", "prefix_mismatch")
     ] * STEPS
-
-
-def test_responses_plain_data(client: openai.OpenAI) -> None:
-    """Items written as plain data by the SDK, empty fields and all, change nothing."""
-    items: list[Any] = [{"role": "user", "content": "How is the weather in Paris?"}]
-    for _ in range(STEPS):
-        answer = client.responses.create(model=MODEL, input=items, tools=TOOLS)
-        items += [item.model_dump() for item in answer.output]
-        items.append(
-            {
-                "type": "function_call_output",
-                "call_id": cast("Any", answer.output[1]).call_id,
-                "output": "21",
-            }
-        )
-    assert (
-        client.responses.create(model=MODEL, input=items, tools=TOOLS).input_transformations is None
-    )
 
 
 def test_responses_stream(client: openai.OpenAI) -> None:

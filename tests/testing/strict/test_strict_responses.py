@@ -111,14 +111,6 @@ def test_instructions_and_tools_stand_before_all(further: dict[str, Any]) -> Non
     ]
 
 
-def test_leaving_reasoning_out_is_a_change() -> None:
-    """Reasoning that an earlier one is missing before is withheld; so is what changed places."""
-    provider = strict(secret=b"one")
-    items = typed(loop(provider, 3, store=False))
-    without_first = [item for item in items if item.get("id") != reasons(items)[0]]
-    assert [own for own, _ in removed(ask(provider, without_first))] == reasons(items)[1:]
-
-
 @pytest.mark.parametrize(
     "form",
     [

@@ -1,25 +1,23 @@
 """An item keeps its five invariants: type, text, unique id, fixed timestamp, optional metadata."""
 
-import copy
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 import pytest
-from attrs import evolve, fields
-from attrs.exceptions import FrozenInstanceError
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import CallerError, InvalidDataError
 from polycontext.window.items import ITEM_IDS, ContextItem, ItemType, item_from_dict
 from polycontext.window.items.item import ItemIds
-from tests.window.items.samples import ADD, items, seed_item
+from tests.window.items.samples import items, seed_item
 
 NOON = datetime(2023, 12, 8, 12, 0, 0, 999_999, tzinfo=UTC)
 SURROGATE = "ab\ud800c"
@@ -87,15 +85,6 @@ def test_all_six_types_are_accepted(kind: ItemType) -> None:
     assert len(ItemType) == 6
 
 
-@pytest.mark.parametrize(
-    "name", [attribute.name for attribute in fields(ContextItem)] + ["timestamp"]
-)
-def test_nothing_of_an_item_can_be_set(name: str) -> None:
-    """The seed froze the timestamp and the id; here every field is fixed."""
-    with pytest.raises((FrozenInstanceError, AttributeError)):
-        setattr(seed_item(), name, None)
-
-
 def test_metadata_are_copied_and_cannot_change() -> None:
     """Neither the caller's mapping nor the item's own lets anybody in afterwards."""
     given_metadata: dict[str, Any] = {"filename": "a.py", "tags": ["x"]}
@@ -109,12 +98,6 @@ def test_metadata_are_copied_and_cannot_change() -> None:
         item.metadata["filename"] = "c.py"  # type: ignore[index]
 
 
-def test_metadata_may_be_absent_or_empty() -> None:
-    """None and an empty mapping are legal, and not the same."""
-    assert ContextItem("x").metadata is None
-    assert ContextItem("x", metadata={}).metadata == {}
-
-
 def test_the_timestamp_is_universal_time_to_the_second() -> None:
     """3910982400 is the eighth of December 2023, and fractions of a second are cut off."""
     item = seed_item(timestamp=NOON)
@@ -122,12 +105,6 @@ def test_the_timestamp_is_universal_time_to_the_second() -> None:
     assert item.timestamp == NOON.replace(microsecond=0)
     assert seed_item(timestamp=3910982400).timestamp == datetime(2023, 12, 8, tzinfo=UTC)
     assert seed_item(timestamp=0).timestamp == datetime(1900, 1, 1, tzinfo=UTC)
-
-
-def test_a_moment_of_another_zone_is_the_same_moment() -> None:
-    """Universal Time knows no zones."""
-    there = NOON.astimezone(timezone(timedelta(hours=5, minutes=30)))
-    assert seed_item(timestamp=there).universal_time == seed_item(timestamp=NOON).universal_time
 
 
 def test_an_item_made_now_says_now() -> None:
@@ -163,22 +140,14 @@ def test_an_item_is_equal_to_its_copy_and_hashes_alike(item: ContextItem) -> Non
     assert not other.says_the_same_as(item)
 
 
-def test_saying_the_same_leaves_id_and_time_aside() -> None:
-    """Type, content and metadata are what an item says."""
-    assert seed_item(timestamp=1).says_the_same_as(seed_item(timestamp=2))
-    assert not seed_item().says_the_same_as(seed_item(type="text"))
-    assert not seed_item().says_the_same_as(seed_item(metadata=None))
-    assert seed_item().content == ADD
-
-
 def test_ids_are_unique_under_threads() -> None:
-    """Eight threads that make 10,000 items each get unique, increasing ids."""
+    """Eight threads that make 1,000 items each get unique, increasing ids."""
     with ThreadPoolExecutor(8) as pool:
         lots = list(
-            pool.map(lambda _: [ContextItem("x", timestamp=0).id for _ in range(10_000)], range(8))
+            pool.map(lambda _: [ContextItem("x", timestamp=0).id for _ in range(1_000)], range(8))
         )
     numbers = [[int(item_id.removeprefix("ctx-")) for item_id in lot] for lot in lots]
-    assert len({number for lot in numbers for number in lot}) == 80_000
+    assert len({number for lot in numbers for number in lot}) == 8_000
     assert all(lot == sorted(lot) for lot in numbers)
 
 
@@ -219,15 +188,3 @@ def test_an_unpickled_item_keeps_its_id_to_itself() -> None:
     ).stdout.split()
     number = int(item.id.removeprefix("ctx-"))
     assert said == [item.id, f"ctx-{number + 1}"]
-
-
-@given(items())
-def test_an_item_can_be_pickled_and_copied(item: ContextItem) -> None:
-    """By value the same afterwards, metadata included."""
-    for again in (
-        pickle.loads(pickle.dumps(item)),  # noqa: S301 - our own
-        copy.copy(item),
-        copy.deepcopy(item),
-    ):
-        assert again == item
-        assert again.metadata == item.metadata

@@ -149,16 +149,6 @@ def test_an_id_is_held_once() -> None:
     assert manager.add(evolve(held, content="another")).id == held.id
 
 
-def test_the_token_budget_pushes_the_oldest_out() -> None:
-    """A new item evicts as many of the oldest as its tokens need."""
-    gone: list[ContextItem] = []
-    small = [ContextItem(f"{name} two three") for name in "abc"]
-    manager = filled(small, max_tokens=24, counter=Words(), on_evict=gone.append)
-    assert manager.tokens == 3 * 7
-    large = manager.add(ContextItem(" ".join(map(str, range(12)))))
-    assert (gone, manager.get(), manager.tokens) == (small[:2], (small[2], large), 7 + 16)
-
-
 def test_an_item_too_large_alone_is_refused_and_nothing_leaves() -> None:
     """The error has both numbers, and whoever was there is still there."""
     gone: list[ContextItem] = []

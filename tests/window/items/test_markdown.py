@@ -77,18 +77,6 @@ def test_the_file_name_is_printed_with_its_lines(metadata: dict[str, Any], label
     assert context_to_string([seed_item(metadata=metadata)]).split("\n")[1] == f"#### {label}"
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [None, {}, {"filename": ""}, {"start_line": 5, "end_line": 7}, {"package": "agent-q"}],
-)
-def test_without_a_file_name_there_is_no_second_heading(metadata: dict[str, Any] | None) -> None:
-    """Lines of nothing are not printed."""
-    assert (
-        context_to_string([seed_item(metadata=metadata)])
-        == "### Code\n```\n(defun add (a b) (+ a b))\n```"
-    )
-
-
 @pytest.mark.parametrize("filename", LANGUAGES)
 def test_the_language_comes_from_the_file_name(filename: str) -> None:
     """Whatever the type; the names are those that fences use."""
@@ -103,37 +91,6 @@ def test_an_unknown_ending_says_nothing() -> None:
     assert language_of_file("no.such-ending") is None
     assert language_of_file("src.py/LICENSE") is None
     assert language_of_file("C:\\src\\Makefile") == "make"
-
-
-@pytest.mark.parametrize(
-    ("content", "fence"),
-    [
-        ("", 3),
-        ("`a` ``b``", 3),
-        ("```\nx\n```", 4),
-        ("````markdown\n```\n````", 5),
-        ("x" + "`" * 40, 41),
-    ],
-)
-def test_the_fence_is_longer_than_any_run_of_backticks_inside(content: str, fence: int) -> None:
-    """Nested fences stay inside."""
-    lines = context_to_string([ContextItem(content, "code")]).split("\n")
-    assert lines[1] == lines[-1] == "`" * fence
-
-
-@pytest.mark.parametrize(
-    ("content", "inside"), [("x", "x\n"), ("x\n", "x\n"), ("x\n\n", "x\n\n"), ("", "")]
-)
-def test_content_ends_on_one_line_end_of_its_own(content: str, inside: str) -> None:
-    """A final line end is added where there is none, and not doubled."""
-    assert context_to_string([ContextItem(content)]) == f"### Code\n```\n{inside}```"
-
-
-def test_items_are_parted_by_an_empty_line() -> None:
-    """Every item has its own heading, in order; no items are no text."""
-    both = context_to_string([ContextItem("a"), ContextItem("b", "error")])
-    assert both == "### Code\n```\na\n```\n\n### Error\n```text\nb\n```"
-    assert context_to_string([]) == ""
 
 
 @given(st.lists(items(), max_size=3))

@@ -261,15 +261,6 @@ def test_what_holds_no_single_message_is_refused(answer: Any) -> None:
     assert session.history.revision == 1
 
 
-def test_streams_that_stand_apart_stay_apart() -> None:
-    """Each list of chunks is a message of its own."""
-    said = unwrap([[chunk({"content": "One."})], [chunk({"content": "Two."})]])
-    assert said == [
-        {"role": "assistant", "content": "One."},
-        {"role": "assistant", "content": "Two."},
-    ]
-
-
 def test_a_stream_of_many_chunks_is_joined_once() -> None:
     """Joining a stream of many chunks takes time linear in its characters."""
     said = unwrap([chunk({"content": "word "}) for _ in range(20_000)])

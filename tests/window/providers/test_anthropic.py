@@ -1,6 +1,5 @@
 """Anthropic's message format: what is read, written back and refused."""
 
-import copy
 import json
 import re
 from itertools import pairwise
@@ -15,7 +14,6 @@ from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Rendered, get_format
 from polycontext.window.providers.anthropic.messages import hoist, parse
-from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.laws.inputs import wire_turns
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
@@ -160,90 +158,12 @@ def test_an_error_names_the_block(messages: object, path: str) -> None:
         check(messages)
 
 
-def test_the_assistant_may_speak_first() -> None:
-    """A history that the assistant begins is valid."""
-    messages = [assistant(text("hi")), ASK]
-    check(messages)
-    assert [turn.role for turn in parse(messages).turns] == ["assistant", "user"]
-
-
 def test_an_open_tail_is_accepted_where_asked_for() -> None:
     """A history may end on calls that are being worked on, with some results there."""
     for tail in ([assistant(call("a"))], [assistant(call("a"), call("b")), user(result("b"))]):
         check([ASK, *tail], allow_open_tail=True)
         assert refused([ASK, *tail]) == ("unanswered-call", 1)
     check([ASK, assistant(text("It is "))], allow_open_tail=True)
-
-
-def test_one_user_message_gives_its_results_and_its_words() -> None:
-    """The results of a user message become tool turns, everything else one user turn."""
-    messages = [
-        ASK,
-        assistant(text("Let me see."), call("a", city="Paris"), call("b")),
-        user(result("b"), result("a"), text("And?")),
-    ]
-    parsed = parse(messages)
-    assert parsed.places == (0, 1, 2, 2, 2)
-    assert words(parsed.turns)[1] == (
-        "assistant",
-        "Let me see.",
-        (ToolCall("a", "weather", '{"city":"Paris"}'), ToolCall("b", "weather", "{}")),
-        None,
-    )
-    assert [(turn.role, turn.content, turn.tool_call_id) for turn in parsed.turns[2:]] == [
-        ("tool", "21 degrees", "b"),
-        ("tool", "21 degrees", "a"),
-        ("user", "And?", None),
-    ]
-    assert render(parsed.turns).messages == messages
-
-
-def test_blocks_keep_their_order_and_their_fields() -> None:
-    """Thinking, searches and unknown blocks keep their fields and their order among the others."""
-    thinking = {"type": "thinking", "thinking": "hm", "signature": "Zm9v=="}
-    search = {"type": "server_tool_use", "id": "s1", "name": "search", "input": {"b": 1, "a": 2}}
-    cited = {**text("y"), "citations": [{"type": "char_location", "cited_text": "x"}]}
-    called = {**call("a"), "caller": {"type": "direct"}, "cache_control": {"type": "ephemeral"}}
-    messages = [
-        ASK,
-        assistant(
-            thinking,
-            text("x"),
-            search,
-            called,
-            cited,
-            call("b"),
-            {"type": "from_2030", "x": [1]},
-            call("c"),
-        ),
-    ]
-    turn = parse(messages).turns[1]
-    assert turn.content == "x\ny"
-    assert [each.id for each in turn.tool_calls] == ["a", "b", "c"]
-    assert turn.parts[0] == Part(
-        "anthropic", '{"type":"thinking","thinking":"hm","signature":"Zm9v=="}'
-    )
-    assert [part.kind for part in turn.parts] == [
-        "block",
-        "words",
-        "block",
-        "call",
-        "words",
-        "call",
-        "block",
-    ]
-    assert render(parse(messages).turns).messages == messages
-
-
-def test_the_natural_order_needs_no_parts() -> None:
-    """A text before calls, and a result of text, are turns like those made by hand."""
-    messages = [
-        ASK,
-        assistant(text("Let me see."), call("a"), call("b")),
-        user(result("a"), result("b")),
-        assistant(text("So.")),
-    ]
-    assert [turn.parts for turn in parse(messages).turns] == [()] * 5
 
 
 def test_a_result_of_blocks_keeps_them_and_its_error_flag() -> None:
@@ -512,76 +432,6 @@ def test_inline_and_hoist_are_opposites() -> None:
     with pytest.raises(InvalidMessagesError) as caught:
         hoist([7])
     assert (caught.value.provider, caught.value.index) == ("anthropic", 0)
-
-
-def test_a_view_is_written_from_the_turns_that_are_left() -> None:
-    """A message whose result was cut keeps its other turns; a readable gist stands alone."""
-    cached = {**text("And Rome?"), "cache_control": {"type": "ephemeral"}}
-    messages = [
-        {"role": "user", "content": "hi"},
-        assistant(call("a"), call("b")),
-        user(result("a"), result("b", [text("x")]), cached),
-    ]
-    turns = named(parse(messages))
-    cut = render(digested(turns, 2)).messages
-    assert cut == [*messages[:2], user(result("a", "[cut]"), result("b", [text("x")]), cached)]
-    gist = Turn("user", "[summary]", resource_id="g", sources=("t1", "t2", "t3"))
-    apart = [messages[0], user(text("[summary]")), user(cached)]
-    assert render([turns[0], gist, turns[4]], readable=True).messages == apart
-    assert render([turns[0], gist, turns[4]]).messages == [
-        user(text("hi"), text("[summary]"), cached)
-    ]
-    assert render(turns[:4]).messages == [
-        *messages[:2],
-        user(result("a"), result("b", [text("x")])),
-    ]
-
-
-def test_only_the_last_text_loses_white_space_at_its_end() -> None:
-    """Only the final text loses trailing white space, so that earlier messages never change."""
-    turns = parse([ASK, assistant(text("It is \n")), ASK, assistant(text("Well \n"))]).turns
-    assert render(turns).messages == [
-        ASK,
-        assistant(text("It is \n")),
-        ASK,
-        assistant(text("Well")),
-    ]
-
-
-def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
-    """With `repair` an unanswered call gets a marked result at its place."""
-    messages = [
-        ASK,
-        assistant(call("a"), call("b")),
-        user(result("b"), text("And?")),
-        assistant(call("c")),
-        ASK,
-        assistant(call("d")),
-    ]
-    parsed = parse(messages, repair=True)
-    assert parsed.repaired == (3, 6)
-    assert parsed.places == (0, 1, 2, 2, 2, 3, 3, 4, 5)
-    written = render(parsed.turns).messages
-    assert written == [
-        *messages[:2],
-        user(result("b"), result("a", NO_RESULT), text("And?")),
-        messages[3],
-        user(result("c", NO_RESULT), *ASK["content"]),
-        messages[5],
-    ]
-    assert parse(written).repaired == ()
-
-
-def test_nothing_handed_out_is_shared_with_what_came_in() -> None:
-    """Inputs are never changed, and changing an output changes nothing else."""
-    messages = [ASK, assistant(call("a", x=[1])), user(result("a"), text("And?"))]
-    before = copy.deepcopy(messages)
-    parsed = parse(messages)
-    for view in (parsed.turns, parsed.turns[:3]):
-        for message in render(view).messages:
-            message["content"][-1].clear()
-    assert messages == before
-    assert render(parsed.turns).messages == before
 
 
 @given(wire_turns(open_tail=True))

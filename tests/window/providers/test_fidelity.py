@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polycontext.polynomial import ContextSession, project
 from polycontext.testing import FAST
 from polycontext.window.part import PartKind
-from polycontext.window.providers import Provider, fresh, get_format
+from polycontext.window.providers import Provider, get_format
 from polycontext.window.providers.layout import Collector, layout_of
 from polycontext.window.turn import Role, ToolCall
 from tests.laws.internal import formats
@@ -119,13 +119,3 @@ def test_a_layout_comes_out_as_it_went_in(entries: list[tuple[PartKind, str, Mes
     if turn.content == "":
         found = [entry for entry in found if entry[0] is not PartKind.WORDS]
     assert found == expected
-
-
-def test_a_fresh_copy_shares_nothing_that_could_be_changed() -> None:
-    """Lists in lists and objects in them are others; what they say is the same."""
-    given: dict[str, Any] = {"blocks": [[{"text": "hi"}]], "role": "user"}
-    copied = fresh(given)
-    assert copied == given
-    copied["blocks"][0][0]["text"] = "ho"
-    copied["blocks"][0].append(7)
-    assert given == {"blocks": [[{"text": "hi"}]], "role": "user"}

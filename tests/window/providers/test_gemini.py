@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from attrs import evolve
 
 from polycontext.polynomial import ContextSession, project
 from polycontext.window import InvalidMessagesError, Part, Role, ToolCall, Turn
@@ -303,14 +302,6 @@ def test_nothing_stands_between_a_call_and_its_result(between: Mapping[str, Any]
         assert sent[1]["parts"][1:] == [between]
 
 
-def test_a_call_joins_the_words_before_it() -> None:
-    """A call directly follows the user, also in a projection."""
-    given = [user({"text": "Go."}), model({"text": "So."}), model(CALL), user(result("look", {}))]
-    sent = project(given, 8_000, provider="gemini").messages
-    GEMINI.check(sent)
-    assert [[*part] for part in sent[1]["parts"]] == [["text"], ["functionCall"]]
-
-
 def test_results_without_ids_are_sent_in_the_order_of_their_calls() -> None:
     """Whatever order they arrive in, also if requests are made in between."""
     prices = [{"functionCall": {"name": "price", "args": {"of": of}}} for of in "abc"]
@@ -339,20 +330,6 @@ def test_a_call_is_sent_where_the_provider_accepts_it() -> None:
         ):
             assert findings(sent, "gemini") == []
             assert all(content["parts"][0]["text"] in str(sent) for content in before)
-
-
-@pytest.mark.parametrize("order", ["tr", "rt", "trt", "trrt", "rtr", "ttrtrt"])
-def test_words_beside_results_keep_their_places(order: str) -> None:
-    """Before, between or behind the results, as they came."""
-    names = [f"look{number}" for number in range(order.count("r"))]
-    calls = [{"functionCall": {"name": name, "args": {}}} for name in names]
-    results = iter([result(name, {"result": "x"}) for name in names])
-    parts = [next(results) if each == "r" else {"text": f"{n}"} for n, each in enumerate(order)]
-    contents = [user({"text": "hi"}), model(*calls), user(*parts)]
-    turns = read(*contents)
-    assert GEMINI.render(turns).messages == contents
-    edited = [*turns[:-1], evolve(turns[-1], content="0", parts=turns[-1].parts[:1])]
-    assert findings(GEMINI.render(edited).messages, "gemini") == []
 
 
 def calls_made(number: int) -> int:

@@ -7,7 +7,7 @@ tests are skipped.
 import copy
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -18,10 +18,8 @@ from polycontext.testing import FAST
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.filler import OPENING
 from polycontext.window.providers import Provider, get_format
-from polycontext.window.turn import Role, Turn
-from tests.house import DATA, sizes
-from tests.laws.internal.formats import answered
-from tests.window.providers.wire_conversations import digested, named, words
+from polycontext.window.turn import Role
+from tests.house import DATA
 
 KINDS = {
     "openai_chat": Provider.OPENAI,
@@ -56,24 +54,6 @@ def accepted(kind: str) -> list[list[dict[str, Any]]]:
     return [
         [{"role": "user", "content": each}] if isinstance(each, str) else each for each in lists
     ]
-
-
-def views(turns: list[Turn]) -> Iterator[list[Turn]]:
-    """Yield all turns, views with results cut to digests, and views that begin with a gist."""
-    yield turns
-    yield digested(turns)
-    yield digested(turns, 2)
-    starts = [index for index, turn in enumerate(turns) if turn.role is not Role.TOOL and index > 1]
-    first_user = next(index for index, turn in enumerate(turns) if turn.role is Role.USER)
-    for start in starts[:: max(1, len(starts) // 3)]:
-        if start > first_user + 1:
-            gist = Turn(
-                "user",
-                "[summary]",
-                resource_id="g",
-                sources=tuple(turn.resource_id for turn in turns[first_user + 1 : start]),
-            )
-            yield [*turns[: first_user + 1], gist, *turns[start:]]
 
 
 REFUSED = {
@@ -175,55 +155,6 @@ def taken_in(kind: str) -> Iterator[list[dict[str, Any]]]:
             yield messages
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_views_of_accepted_requests_are_valid_and_stable(kind: str) -> None:
-    """Views with digests and gists are valid and survive a round trip unchanged."""
-    wire = get_format(KINDS[kind])
-    for messages in taken_in(kind):
-        parsed = wire.parse(messages)
-        if has_recurring_ids(parsed.turns) and wire.provider is Provider.ANTHROPIC:
-            continue
-        for view in views(named(parsed)):
-            written = wire.render(view, readable=True).inline()
-            wire.check(written)
-            again = wire.parse(written)
-            assert words(again.turns) == words(view)
-            assert wire.render(again.turns, readable=True).inline() == written
-
-
-@pytest.mark.parametrize("one_of", sizes(5, 1))
-@pytest.mark.parametrize("name", CHATS)
-def test_recorded_conversations_read_back_and_render_for_every_provider(
-    name: str, one_of: int
-) -> None:
-    """Recorded chat histories pass, are written back unchanged and convert."""
-    openai, anthropic = get_format("openai"), get_format("anthropic")
-    for row in islice(rows(name), 0, None, one_of):
-        messages = row["messages"]
-        openai.check(messages)
-        parsed = openai.parse(messages)
-        assert openai.render(parsed.turns, readable=True).messages == messages
-        # OpenAI takes no white space in the name of who speaks, and 64 characters of it.
-        spelled = [
-            {**message, "name": "_".join(message["name"].split())[:64]}
-            if "name" in message
-            else message
-            for message in messages
-        ]
-        assert openai.render(parsed.turns).messages == spelled
-        converted = anthropic.render(parsed.turns).inline()
-        anthropic.check(converted)
-        again = anthropic.parse(converted).turns
-        assert not has_recurring_ids(again)
-        assert answered(again) == answered(parsed.turns)
-
-
-def has_recurring_ids(turns: Sequence[Turn]) -> bool:
-    """Return whether two calls have one id."""
-    ids = [call.id for turn in turns for call in turn.tool_calls]
-    return len({*ids}) < len(ids)
-
-
 def test_every_cut_of_a_recording_is_valid_or_refused_for_its_reason() -> None:
     """A list cut at its end passes; cut at its start it fails only if it begins on a result."""
     wire = get_format("openai")
@@ -236,19 +167,3 @@ def test_every_cut_of_a_recording_is_valid_or_refused_for_its_reason() -> None:
                     wire.check(messages[cut:])
             else:
                 wire.check(messages[cut:])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("other", Provider)
-def test_accepted_requests_cross_from_one_provider_to_the_others(
-    kind: str, other: Provider
-) -> None:
-    """Requests of one provider convert to valid requests of every other, with all calls."""
-    target = get_format(other)
-    for messages in taken_in(kind):
-        turns = get_format(KINDS[kind]).parse(messages).turns
-        crossed = target.render(turns).inline()
-        target.check(crossed)
-        assert sum(len(turn.tool_calls) for turn in target.parse(crossed).turns) == sum(
-            len(turn.tool_calls) for turn in turns
-        )

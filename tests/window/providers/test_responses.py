@@ -11,7 +11,6 @@ from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import get_format
 from polycontext.window.providers.responses.messages import parse
-from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists
 
@@ -54,43 +53,6 @@ def said(*content: Item, **fields: Any) -> Item:
         "content": list(content),
         **fields,
     }
-
-
-def test_what_the_model_made_in_a_row_is_one_turn() -> None:
-    """Consecutive items of the model, up to the outputs of its calls, become one turn."""
-    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ZW5j"}
-    search = {
-        "type": "web_search_call",
-        "id": "ws_1",
-        "status": "completed",
-        "action": {"type": "search", "query": "x"},
-    }
-    run = [
-        reasoning,
-        said(text("one")),
-        search,
-        call("a", id="fc_1"),
-        said(text("two"), text("three"), id="msg_2"),
-        call("b"),
-    ]
-    items = [ASK, *run, output("b"), output("a"), {"role": "assistant", "content": "So."}]
-    parsed = parse(items)
-    check(items)
-    assert parsed.places == (0, 1, 7, 8, 9)
-    assert [turn.role for turn in parsed.turns] == [
-        "user",
-        "assistant",
-        "tool",
-        "tool",
-        "assistant",
-    ]
-    assert parsed.turns[1].content == "one\ntwo\nthree"
-    assert [each.id for each in parsed.turns[1].tool_calls] == ["a", "b"]
-    kinds = ["block", "message", "words", "block", "call", "message", "words", "words"]
-    assert [part.kind.value for part in parsed.turns[1].parts] == kinds
-    assert parsed.turns[1].parts[0].is_bound
-    assert [turn.parts for turn in (parsed.turns[0], *parsed.turns[2:])] == [()] * 4
-    assert render(parsed.turns).messages == items
 
 
 FORMS: list[list[Item]] = [
@@ -269,14 +231,6 @@ def test_each_broken_shape_names_its_rule_and_place(
         rule,
         index,
     )
-
-
-def test_repair_closes_calls_in_the_middle() -> None:
-    """A call without its output gets a marked one, in its place; the open tail stays open."""
-    items = [ASK, call("a"), ASK, call("b")]
-    parsed = parse(items, repair=True)
-    assert render(parsed.turns).messages == [ASK, call("a"), output("a", NO_RESULT), ASK, call("b")]
-    check(render(parsed.turns).messages, allow_open_tail=True)
 
 
 def test_parts_made_by_hand_lose_no_word() -> None:

@@ -19,6 +19,7 @@ from polycontext.cli.app import main
 from polycontext.testing.strict import StrictServer
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check, get_format
+from tests.house import gated
 from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 from tests.window.providers.vendor_shapes import (
     ANSWERS,
@@ -103,7 +104,7 @@ def by_client(messages: Sequence[Message], provider: str, _: Path) -> list[Messa
 DOORS: list[Door] = [by_project, by_repair, by_session, by_command, by_client]
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", gated(DOORS, by_project, by_session, by_client))
 @pytest.mark.parametrize("shape", [*UNCHANGED, *REWRITTEN], ids=str)
 def test_every_door_takes_what_vendors_and_clients_send(
     shape: Shape, door: Door, tmp_path: Path

@@ -66,31 +66,6 @@ def test_an_image_costs_the_same_however_it_travels(block: dict[str, Any]) -> No
     assert PNG_TOKENS < count_part(default_counter(), part(block)) < PNG_TOKENS + 60
 
 
-def test_a_small_picture_costs_little() -> None:
-    """An icon of a few kilobytes counts as one small tile and not as its base64."""
-    icon = part(
-        {
-            "type": "image",
-            "source": {
-                "type": "base64",
-                "media_type": "image/png",
-                "data": b64(png(120, 90, 4_400)),
-            },
-        }
-    )
-    assert count_part(default_counter(), icon) < 300
-
-
-def test_two_images_cost_twice_as_much_and_text_beside_them_is_counted() -> None:
-    """Each medium has its price; the words in the same block keep theirs."""
-    image = {"type": "image", "source": {"type": "base64", "data": b64(PNG)}}
-    (text,), media = part_text(part([image, image, {"type": "text", "text": "ein Kätzchen"}]))
-    assert media == 2 * PNG_TOKENS
-    assert json.loads(text) == [image | {"source": {"type": "base64", "data": ""}}] * 2 + [
-        {"type": "text", "text": "ein Kätzchen"}
-    ]
-
-
 def test_what_no_model_is_known_to_read_as_a_medium_counts_as_text() -> None:
     """Only the payload of a medium is cut out; other fields count as text."""
     block = {

@@ -178,11 +178,6 @@ def test_arguments_nested_deeper_than_can_be_sent_cost_their_escapes() -> None:
     assert arguments_tokens(EstimatingCounter(), deep) > EstimatingCounter().count(deep)
 
 
-def test_no_tools_cost_nothing() -> None:
-    """Without tool definitions there is nothing to pay."""
-    assert count_tools(default_counter(), []) == 0
-
-
 def function(name: str, schema: Any, description: str = "") -> dict[str, Any]:
     """Define a function in OpenAI's chat form."""
     return {
@@ -278,15 +273,6 @@ json_values = st.recursive(
 def test_no_schema_is_too_odd_to_be_counted(schema: Any) -> None:
     """Whatever stands where a schema should, the count is positive and nothing is raised."""
     assert count_tools(EstimatingCounter(), [function("odd", schema)]) > TOOLS_OVERHEAD
-
-
-@given(st.lists(words, min_size=1, max_size=5), words)
-def test_a_further_tool_costs_more(names: list[str], another: str) -> None:
-    """Adding a definition adds to the bill."""
-    tools = [function(name, RICH) for name in names]
-    assert count_tools(EstimatingCounter(), [*tools, function(another, RICH)]) > count_tools(
-        EstimatingCounter(), tools
-    )
 
 
 @given(st.text(st.characters(exclude_categories=[])))

@@ -203,30 +203,3 @@ def test_no_turn_with_parts_leaves_with_more_than_is_told(
 def test_no_odd_turn_leaves_with_more_than_is_told(provider: Provider, turns: list[Turn]) -> None:
     """A turn with odd ids, names, arguments or blank text never costs more than counted."""
     check(provider, turns)
-
-
-def test_the_judge_counts_what_is_there() -> None:
-    """The reference counts words, names, arguments, fields and pictures, but no marks or ids."""
-    counter = default_counter()
-    message = {
-        "role": "assistant",
-        "content": [
-            {
-                "type": "text",
-                "text": "two words",
-                "cache_control": {"type": "ephemeral"},
-                "citations": [{"title": LONG, "file_id": "f" * 90}],
-            },
-            {"type": "tool_use", "id": "c" * 90, "name": "look", "input": {"type": "a", "id": "b"}},
-            {
-                "type": "image",
-                "source": {
-                    "type": "base64",
-                    "media_type": "image/png",
-                    "data": b64(png(280, 280, 5_000)),
-                },
-            },
-        ],
-    }
-    expected = sum(map(counter.count, ["two words", LONG, "look", '{"type":"a","id":"b"}'])) + 100
-    assert tokens_leaving(counter, "anthropic", [message]) == expected
