@@ -40,7 +40,7 @@ def keyword_advice(function: str, name: str, known: Collection[str]) -> str:
     table = TABLES["attributes"].get(function, {})
     if cure := _cure(table, f"{name}=") or _cure(table, name):
         return f" Use {cure}."
-    return did_you_mean(similar(name, known, 1)) or _listed(known)
+    return did_you_mean(similar(name, known, 1, 0.7)) or _listed(known)
 
 
 def keyword_for(name: str, known: Collection[str]) -> str | None:
