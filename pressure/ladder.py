@@ -118,7 +118,7 @@ class Ladder:
             recent = max(recent, answered)
         wanted = tokens - int(room - recent)
         return max(
-            bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), gentlest
+            bisect_left(self.tokens, -wanted, self.whole, self.whole_newest, key=neg), gentlest
         )
 
     def select(

@@ -38,7 +38,7 @@ _NAMES_POINTS = re.compile(
     r"|\bthe (?:first|second|third|fourth|fifth) (?:one|option|flight|item|point|issue)\b"
 )
 """What surely names points of a list, not only a number."""
-_LEAST_LINES, _FAR = 6, 200
+LEAST_LINES, _FAR = 6, 200
 """A block of code in a message with more lines than this is told by its size; how many events back
 a list is looked for."""
 
@@ -182,7 +182,7 @@ def without_code(text: str) -> str:
 def _sized(block: re.Match[str]) -> str:
     lines = block[4].count("\n")
     return (
-        left_out(lines, f"{block[3].strip() or 'text'} line") if lines > _LEAST_LINES else block[0]
+        left_out(lines, f"{block[3].strip() or 'text'} line") if lines > LEAST_LINES else block[0]
     )
 
 

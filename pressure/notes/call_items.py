@@ -390,9 +390,8 @@ class CallTeller:
             shown = outcome(event.text)[0] if _lists(event) else event.text
             body = [line for line in _unnumbered(shown).splitlines() if line.strip()]
             label = event.path or ("a file" if is_output else call_line(event))
-            # Who needs more of an older file, or of one that was edited since, reads it again.
-            is_old = place not in lasts[-NEWEST_FILES:]
-            recency = 25 * self._recency(place) - OLDER * (is_old + self._is_edited(place))
+            # Who needs more of an older file reads it again.
+            recency = 25 * self._recency(place) - OLDER * (place not in lasts[-NEWEST_FILES:])
             if not body:
                 continue
             if len(body) <= FEW_LINES or event.failed:
@@ -405,7 +404,9 @@ class CallTeller:
                 continue
             if not is_output and not SEARCHES.match(event.name):
                 named.append(f"{label} ({len(body)} lines)")
-            label += _BEFORE if self._is_edited(place) else ""
+            # The text of a file that was edited since is no longer true.
+            if self._is_edited(place):
+                continue
             texts = [
                 *(thin("\n".join(body), size) for size in (8_000, 700)),
                 *picked(body, self._worth_of_line, 1_200, 400, 120),
