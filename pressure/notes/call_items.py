@@ -19,12 +19,12 @@ from ..terms import is_strong, strong_terms, terms_of
 from .asks import REPORTED, finished_before
 from .events import ATTACHED, Effect, Event, Happening
 from .items import MARK, Item, Section, is_told, ranged
-from .output import line_key, outcome
+from .output import is_name, line_key, outcome
 from .pieces import one_line
 from .prose import is_item, sentences_of
 from .record_lines import MOST_RECORDS, NEEDED, changes_of, news_of, record_items, worth_by_kind
 from .records import Record, inline, outer_records, parse_records, read_json
-from .text_sessions import SEARCHES
+from .text_sessions import NUMBERED, SEARCHES
 from .thinning import CODE, picked, thin, thinned
 
 ARGUMENTS, LEAST_ARGUMENT = (1_500, 600, 200, 90), 24
@@ -43,7 +43,7 @@ POINTER, NEWEST_FILES, OLDER, BEFORE = 300, 3, 25, 100
 files that were read last are not told less for their age, and by how much others are; the most
 characters of an outcome that another followed."""
 
-NOTHING = frozenset({"", "ok", "ok, no output"})
+NOTHING = frozenset({"", "ok", "ok, no output", "(no output)"})
 """Outcomes that say no more than the call."""
 
 MOST_READ, MOST_TELLERS = 30, 4
@@ -67,7 +67,6 @@ _LISTS = re.compile(r"(?:cd \S+ && )?(?:ls|find|tree)\b")
 _DIGITS = re.compile(r"(?<=\D)\d{4,}\Z")
 _TASKS = re.compile(r"(?i)todo|(?:^|_)(?:update_)?plan(?:$|_)")
 _HEADING = re.compile(r"^#{1,4} \S|^\*\*[^*\n]{1,80}\*\*:?$", re.MULTILINE)
-_NUMBERED = re.compile(r"^\s*\d+(?:→|│|\t|:\s)", re.MULTILINE)
 _FAILS = re.compile(r"error|fail|denied|not found|cannot|exception", re.IGNORECASE)
 
 
@@ -148,7 +147,7 @@ class CallTeller:
     _named_files: set[str] = field(factory=set)
     _finished: int = 0
     _edits: dict[str, int] = field(factory=dict)
-    """The place of the last edit of each file, by its name."""
+    """The turn of the last edit of each file, by its name."""
     _wanted: set[str] = field(factory=set)
     """The numbers of the last request that few records have."""
     _shown: dict[str, tuple[int, AbstractSet[str]]] = field(factory=dict)
@@ -164,8 +163,8 @@ class CallTeller:
         self._finished = finished_before(self.events, self.standing)
         self._changes = self.changed()
         self._edits = {
-            each.path.rpartition("/")[2]: place
-            for place, each in enumerate((*self.events, *self.standing))
+            each.path.rpartition("/")[2]: each.turn
+            for each in (*self.events, *self.standing)
             if each.happening == Happening.EDIT and not each.failed and each.path
         }
         for event in self.standing:
@@ -202,14 +201,15 @@ class CallTeller:
             self._items[place] = [_attached(place, event)]
         elif event.effect == Effect.THINK:
             self._thought(place, event)
-        elif value is not None and not lead:
+        elif value is not None and not lead and not event.text.lstrip().startswith("|"):
             self._answer(place, event, value)
         elif event.effect == Effect.RUN:
             if is_report(event):
                 self._report(place, event, Section.KNOWN, _REPORT + 20 * self._recency(place))
             else:
                 self._runs.setdefault(_run_key(event), []).append(place)
-        elif event.effect == Effect.READ:
+        elif event.effect == Effect.READ or (event.text and not event.failed):
+            # An editor shows the lines around an edit as they are now.
             body = _unnumbered(event.text)
             if section := self._specifies(event, body):
                 score = _SPECIFIED + 6 * self._recency(place) - OLDER * self._is_edited(place)
@@ -242,8 +242,8 @@ class CallTeller:
 
     def _is_edited(self, place: int) -> bool:
         """Return whether a file was edited after it was read."""
-        name = self.events[place].path.rpartition("/")[2]
-        return self._edits.get(name, -1) > place
+        event = self.events[place]
+        return self._edits.get(event.path.rpartition("/")[2], -1) > event.turn
 
     def changed(self) -> dict[int, tuple[str, ...]]:
         """Return by place what records say that differs from what an earlier result said."""
@@ -399,10 +399,10 @@ class CallTeller:
                     Section.KNOWN,
                     place,
                     44 + recency,
-                    tuple(_after(label, text) for text in outcome(event.text, self._seen)),
+                    tuple(_after(label, text) for text in outcome("\n".join(body), self._seen)),
                 )
                 continue
-            if not is_output and not SEARCHES.match(event.name):
+            if event.effect == Effect.READ and (event.path or _SHOWS.match(event.command)):
                 named.append(f"{label} ({len(body)} lines)")
             # The text of a file that was edited since is no longer true.
             if self._is_edited(place):
@@ -441,7 +441,7 @@ def _lists(event: Event) -> bool:
     """Return whether a call lists files, a line each."""
     lines = [*filter(is_told, event.text.splitlines())]
     return bool(_LISTS.match(event.command)) or (
-        not event.path and len(lines) > FEW_LINES and not any(" " in line.strip() for line in lines)
+        not event.path and len(lines) > FEW_LINES and all(map(is_name, lines))
     )
 
 
@@ -526,5 +526,5 @@ def _after(opening: str, text: str) -> str:
 
 def _unnumbered(text: str) -> str:
     """Return the text of a file without line numbers."""
-    numbered = len(_NUMBERED.findall(text))
-    return _NUMBERED.sub("", text) if numbered > 0.6 * (text.count("\n") + 1) else text
+    numbered = len(NUMBERED.findall(text))
+    return NUMBERED.sub("", text) if numbered > 0.6 * (text.count("\n") + 1) else text

@@ -11,11 +11,11 @@ from .cues import MOST_STEPS, is_done, is_open, is_remark
 from .events import Event, Happening
 from .items import MARK, Item, Section, left_out, ranged
 from .pieces import one_line
-from .prose import is_closer, is_guess, is_intention, is_question, sentences_of
+from .prose import is_closer, is_guess, is_intention, is_item, is_question, sentences_of
 from .records import inline, read_json
 from .thinning import thinned
 
-_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED, _REPORTS = 6, 60, 160, 3, 20, 8
+_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED, _REPORTS = 6, 60, 160, 3, 20, 6
 _LABEL = re.compile(r"\A(?:THOUGHT|DISCUSSION|Thought|Reasoning)[:\s]+")
 _OPEN = 119.0
 _CLOSING, _CLOSED, _FOUND, _VAGUE, _GUESSED, _RECENT = 84.0, 48.0, 42.0, 24.0, 0.0, 30.0
@@ -27,13 +27,13 @@ def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int
     What was only weighed long ago is not told; it is decided since.
     """
     is_answered = any(each.happening == Happening.SAY for each in standing)
-    finished, said = finished_before(events, standing), [*_statements(events)]
+    finished, said = finished_before(events, standing), [*_statements(events, standing)]
     closing = max((place for place, _, closes in said if closes), default=-1)
     last = {place for place, *_ in said[-_WEIGHED:]}
     for place, text, closes in said:
         recency = _RECENT * events[place].turn / max(1, total)
         told = [*_telling(text, is_left=not closes)]
-        if closes or len(told) >= _REPORTS:
+        if closes or sum(map(is_item, text.splitlines())) >= _REPORTS:
             if report := _reported(text):
                 is_newest = place == closing and not is_answered
                 score = _CLOSED + recency + telling(report) - _FINISHED * (place < finished)
@@ -58,12 +58,20 @@ def _reported(text: str) -> str:
     return "" if brief else "\n".join(lines)
 
 
-def _statements(events: Sequence[Event]) -> Iterator[tuple[int, str, bool]]:
+def _statements(
+    events: Sequence[Event], standing: Sequence[Event]
+) -> Iterator[tuple[int, str, bool]]:
     """Yield the place of what the assistant said, its text, and whether the user spoke next.
 
-    Long code that a message shows between its statements is counted.
+    Long code that a message shows between its statements is counted. Lines that the user or a
+    message that stays repeats are not told.
     """
     spoken = (Happening.SAY, Happening.CODE)
+    repeated = {
+        line.strip()
+        for event in (*(each for each in events if each.happening == Happening.ASK), *standing)
+        for line in event.text.splitlines()
+    }
     for turn, run in groupby(
         enumerate(events), lambda each: each[1].turn if each[1].happening in spoken else None
     ):
@@ -71,6 +79,9 @@ def _statements(events: Sequence[Event]) -> Iterator[tuple[int, str, bool]]:
         if any(event.happening == Happening.SAY for _, event in said):
             place, _ = said[-1]
             text = "\n\n".join(_shown(event) for _, event in said)
+            lines = text.splitlines()
+            new = [line for line in lines if not (line.strip() and line.strip() in repeated)]
+            text = "\n".join(new)
             after = events[place + 1 : place + 2]
             yield place, text, not after or after[0].happening == Happening.ASK
 
