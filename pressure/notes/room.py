@@ -10,13 +10,13 @@ from .items import Item, Section
 MINIMA = {
     Section.TASK: 0.25,
     Section.SAID: 0.12,
-    Section.DONE: 0.5,
+    Section.DONE: 0.3,
     Section.FILES: 0.05,
-    Section.KNOWN: 0.4,
+    Section.KNOWN: 0.3,
 }
 """The shares of the room that sections get before the best items of all take the rest."""
 
-FIRST, STEP, DOUBLE, SHORT = 113.0, 10.0, 10.0, 80
+FIRST, STEP, DOUBLE, SHORT = 113.0, 6.0, 10.0, 80
 """The score from which an item is told whatever its section, what a longer variant takes off a
 score, and what each doubling of the shortest variant beyond so many characters does."""
 
@@ -51,11 +51,12 @@ class Room:
         self._share_out(order, self.left)
         return self.chosen
 
-    def _score(self, index: int) -> float:
-        """Return the score of an item, less what it takes to tell it at all."""
+    def _score(self, index: int, variant: int) -> float:
+        """Return the score of an item, less what it takes to tell this variant of it."""
         item = self.items[index]
-        length = len(item.variants[-1]) + len(item.before)
-        return item.score - DOUBLE * log2(max(SHORT, length))
+        length = len(item.variants[variant]) + len(item.before)
+        steps = len(item.variants) - 1 - variant
+        return item.score - STEP * steps - DOUBLE * log2(max(SHORT, length))
 
     def _share_out(self, order: Sequence[int], room: int) -> None:
         """Tell more of items in about `room` tokens.
@@ -63,10 +64,9 @@ class Room:
         Longer variants of the best go before the shortest ones of others.
         """
         bids = [
-            (self._score(index) - STEP * (last - variant), -index, variant)
+            (self._score(index, variant), -index, variant)
             for index in order
-            for last in [len(self.items[index].variants) - 1]
-            for variant in range(last + 1)
+            for variant in range(len(self.items[index].variants))
         ]
         for _, place, variant in sorted(bids, reverse=True):
             if room > 0:

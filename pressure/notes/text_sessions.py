@@ -147,6 +147,8 @@ class _Scanner:
     def _read_prose(self, line: str) -> None:
         if ("```" in line or "~~~" in line) and (fence := _FENCE.match(line)):
             self._open(Kind.FENCED, fence[1], fence[2].strip())
+        elif line.strip() == "<source>":
+            self._open(Kind.FENCED, "</source>", "")
         elif opens_block(line):
             self._open(Kind.FENCED, "", "")
             self._lines.append(line)
@@ -161,6 +163,9 @@ class _Scanner:
             self._lines.append(line)
 
     def _read_fenced(self, line: str) -> None:
+        if line.strip() == self._closing:
+            self.end()
+            return
         fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
         info = fence[2].strip() if fence else ""
         is_end = fence and not info and fence[1].startswith(self._closing)
