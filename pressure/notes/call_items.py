@@ -52,7 +52,7 @@ MOST_READ, MOST_TELLERS = 30, 4
 _BEFORE = " (before a later edit)"
 """Stands behind the name of a file whose text is no longer what was read."""
 
-_TOLD, _ATTACHED, _DID = 0.05, 113.5, 90.0
+_TOLD, _ATTACHED, _DID, _CURRENT = 0.05, 113.5, 90.0, 15.0
 _NAMES, _FOUND, _CHANGED, _RETRIED = 96.0, 58.0, 102.0, 40.0
 LEAST_DIGITS = 3
 _RUN, _RECORDS, _READ, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 30.0, 66.0, 66.0, 86.0
@@ -150,6 +150,9 @@ class CallTeller:
     """The turn of the last edit of each file, by its name."""
     _wanted: set[str] = field(factory=set)
     """The numbers of the last request that few records have."""
+    _viewed: set[str] = field(factory=set)
+    _spoken: set[str] = field(factory=set)
+    """What the messages that stay name, and what anybody said."""
     _shown: dict[str, tuple[int, AbstractSet[str]]] = field(factory=dict)
     """The turns and keys of the latest results in the view, by what they are about."""
 
@@ -167,6 +170,11 @@ class CallTeller:
             for each in (*self.events, *self.standing)
             if each.happening == Happening.EDIT and not each.failed and each.path
         }
+        for event in self.standing:
+            self._viewed |= strong_terms(f"{event.text} {event.arguments} {event.command}")
+        for event in (*self.events, *self.standing):
+            if event.happening in (Happening.ASK, Happening.SAY):
+                self._spoken |= strong_terms(event.text)
         for event in self.standing:
             records = _records(event)
             keys = _keys(parse_records(event.text)[1]) if records else frozenset()
@@ -271,6 +279,10 @@ class CallTeller:
             return worth * _TOLD
         return worth / (1 + bisect_left(tellers, place))
 
+    def _worth_of_spoken(self, term: str) -> float:
+        """Return what a term is worth in a record of which somebody spoke: little if in view."""
+        return (_TOLD if term in self._viewed else 1.0) * (worth_by_kind(term))
+
     def _is_known(self, place: int, event: Event, value: str) -> bool:
         """Return whether the arguments of a call or an earlier result say a value."""
         if value.strip('"') in event.arguments:
@@ -302,12 +314,18 @@ class CallTeller:
         opening = event.name if is_named else call_line(event)
         # One record is more than the results of a search.
         score = (_RECORDS if main else _FOUND) + 8 * self._recency(place)
-        worth, asked = partial(self._worth, place), "" if is_named else event.arguments
+        worth = partial(self._worth, place)
+        if main in self._spoken and event.effect == Effect.READ:
+            # What goes on is about a record of which somebody spoke.
+            worth, score = self._worth_of_spoken, score + _CURRENT
+        asked = "" if is_named else event.arguments
         told = [*record_items(place, value, worth, opening, score, asked=asked)]
         if event.effect == Effect.RUN:
             came = changed or news_of(records, partial(self._is_known, place, event))
             lines = [call_line(event, size) for size in ARGUMENTS]
             done = ranged([f"{line} -> {came}" if came else line for line in lines])
+            if "\n" in came:
+                done += (f"{lines[-1]} -> {came.partition(chr(10))[0]} {MARK}",)
             score = _CHANGED + 10 * self._recency(place)
             self._items[-place - 1] = [Item(Section.DONE, place, score, done)]
             # What the line of the call says whole is told once.
