@@ -15,7 +15,7 @@ from attrs import define, field
 from polycontext.window import Role
 
 from ..gist import NO_TEXT
-from ..terms import is_strong, strong_terms, terms_of
+from ..terms import Kind, is_strong, kind_of, strong_terms, terms_of
 from .asks import REPORTED, finished_before
 from .events import ATTACHED, Effect, Event, Happening
 from .items import MARK, Item, Section, is_told, ranged
@@ -52,7 +52,7 @@ MOST_READ, MOST_TELLERS = 30, 4
 _BEFORE = " (before a later edit)"
 """Stands behind the name of a file whose text is no longer what was read."""
 
-_TOLD, _ATTACHED, _DID, _CURRENT = 0.05, 113.5, 90.0, 15.0
+_TOLD, _DATED, _ATTACHED, _DID, _CURRENT = 0.05, 0.8, 113.5, 90.0, 15.0
 _NAMES, _FOUND, _CHANGED, _RETRIED = 96.0, 58.0, 102.0, 40.0
 LEAST_DIGITS = 3
 _RUN, _RECORDS, _READ, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 30.0, 66.0, 66.0, 86.0
@@ -175,6 +175,10 @@ class CallTeller:
         for event in (*self.events, *self.standing):
             if event.happening in (Happening.ASK, Happening.SAY):
                 self._spoken |= strong_terms(event.text)
+            elif event.effect == Effect.READ:
+                # A name by which something was looked up stands in that call.
+                given = strong_terms(event.arguments)
+                self._viewed |= {term for term in given if kind_of(term) is Kind.ID}
         for event in self.standing:
             records = _records(event)
             keys = _keys(parse_records(event.text)[1]) if records else frozenset()
@@ -209,7 +213,7 @@ class CallTeller:
             self._items[place] = [_attached(place, event)]
         elif event.effect == Effect.THINK:
             self._thought(place, event)
-        elif value is not None and not lead and not event.text.lstrip().startswith("|"):
+        elif value is not None and not lead and not (SEARCHES.match(event.name) and event.text[:1] == "|"):
             self._answer(place, event, value)
         elif event.effect == Effect.RUN:
             if is_report(event):
@@ -281,7 +285,8 @@ class CallTeller:
 
     def _worth_of_spoken(self, term: str) -> float:
         """Return what a term is worth in a record of which somebody spoke: little if in view."""
-        return (_TOLD if term in self._viewed else 1.0) * (worth_by_kind(term))
+        known = _TOLD if term in self._viewed else 1.0
+        return known * worth_by_kind(term) * (_DATED if kind_of(term) is Kind.DATE else 1.0)
 
     def _is_known(self, place: int, event: Event, value: str) -> bool:
         """Return whether the arguments of a call or an earlier result say a value."""

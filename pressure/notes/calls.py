@@ -160,7 +160,7 @@ def _edits(words: list[str], given: Mapping[str, Any], path: str, patch: str) ->
         yield Edit(path, Change.REVERT)
     elif path and not given.keys() & {*_OLD, *_TEXT} and {"delete", "remove"} & {*words}:
         yield Edit(path, Change.REMOVE)
-    elif path or given.keys() & (_OF_OPEN_FILE | {"content"}):
+    elif path or given.keys() & _OF_OPEN_FILE or ("content" in given and words == ["write"]):
         pairs = given.get("edits")
         for one in pairs if isinstance(pairs, list) else [given]:
             if isinstance(one, dict):

@@ -23,6 +23,15 @@ finished ones have less."""
 _MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
 _LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
 _MOST_PATTERNS = 20
+_WRITES = re.compile(
+    r"""\bopen\(\s{0,9}((?:["']([^"'\n]{1,200})["']|(\w{1,60}))),\s{0,9}["'][wa]"""
+)
+_WRITTEN = re.compile(
+    r"""\.(?:write|replace|insert|append)\(|\[[^][:\n]{1,80}:[^][:\n]{1,80}\]\s{0,9}=[^=]|"{3}|'{3}"""
+)
+"""What opens a file to write it, by its path or a name for that, and the lines of a script that say
+what it writes there."""
+
 _DIFF_CALL = re.compile(
     r"\bgit (?:--no-pager )?diff(?: --cached| --staged| --| [\w./]{1,200}){0,9}\s*(?:[|&;]|\Z)"
 )
@@ -42,10 +51,17 @@ def edit_items(
 
 
 def _history(events: Sequence[Event], standing: Sequence[Event]) -> FileHistory:
-    files = FileHistory()
+    files, scripts = FileHistory(), dict[str, Event]()
     for place, event in (*enumerate(events), *((-1, event) for event in standing)):
         if event.happening == Happening.EDIT:
             files.add(place, event)
+            is_written = event.change == Change.WRITE and not event.failed
+            if is_written and (edit := _edit_of_script(event)):
+                scripts[event.path.rpartition("/")[2]] = edit
+        elif event.command and not event.failed and scripts:
+            for name in [name for name in scripts if _runs(event.command, name)]:
+                made = scripts.pop(name)
+                files.add(place, made._replace(turn=event.turn, id=event.id))
         elif "diff --git " in event.text and _DIFF_CALL.search(event.command):
             files.compare(place, event)
     return files
@@ -236,6 +252,34 @@ def _listed(old: Sequence[str], new: Sequence[str], limit: int) -> str:
     kept = [line for line in lines if len(line) <= _LONGEST_LINE]
     omitted += len(lines) - len(kept)
     return "\n".join((*kept, *([left_out(omitted, "line")] if omitted else [])))
+
+
+def _edit_of_script(written: Event) -> Event | None:
+    """Return the edit that a script makes when it runs: the lines that it writes into a file."""
+    script = written.text[:_LONGEST_TEXT]
+    opened = _WRITES.search(script)
+    # What is only written is a result of the script.
+    is_edited = opened and len(re.findall(rf"\bopen\(\s*{re.escape(opened[1])}", script)) > 1
+    path = (opened[2] or _named_path(script, opened[3])) if opened and is_edited else ""
+    told, inside = list[str](), False
+    for line in script.split("\n") if path else ():
+        quotes = line.count('"' * 3) + line.count("'" * 3)
+        if line.strip() and (inside or _WRITTEN.search(line)):
+            told.append(line)
+        inside = inside != (quotes % 2 == 1)
+    if not told:
+        return None
+    return written._replace(path=path, change=Change.INSERT, text="\n".join(told))
+
+
+def _named_path(script: str, name: str) -> str:
+    """Return the path that a script gives a name, "" if it gives none."""
+    found = re.search(rf"""\b{name}\s*=\s*["']([^"'\n]{{1,200}})["']""", script)
+    return found[1] if found else ""
+
+
+def _runs(command: str, name: str) -> bool:
+    return re.search(rf"(?:^|[\s/]){re.escape(name)}(?:\s|$)", command) is not None
 
 
 def _outlined(text: str, lines: Sequence[str], limit: int) -> str:

@@ -79,7 +79,7 @@ CHANGED = re.compile(
 NUMBERED = re.compile(r"^\s*\d+(?:→|│|\t|:\s)", re.MULTILINE)
 """The number of a line of a file."""
 _EDITORS = re.compile(r"(?i)edit|writ|replace|insert|patch|creat|delet|remov|update|undo")
-SEARCHES = re.compile(r"(?i)(?:\w*grep\w*|glob|\w*search|\w*fetch|task|agent)\Z")
+SEARCHES = re.compile(r"(?i)(?:\w*grep\w*|glob|\w*search|\w*fetch|task|agent|listed|searched)\Z")
 _READ_TITLES = ("Read ", "Searched ", "Grep ", "Listed ", "Web ", "Fetched ")
 _TITLES = (*_READ_TITLES, "Edit", "Ran ", "Terminal ", "Created ", "Deleted ", "MCP ")
 _LOG_SHARE, _LOG_LINES, _LONGEST = 0.5, 2, 400
@@ -163,7 +163,7 @@ class _Scanner:
             self._lines.append(line)
 
     def _read_fenced(self, line: str) -> None:
-        if line.strip() == self._closing:
+        if self._closing.startswith("<") and line.strip() == self._closing:
             self.end()
             return
         fence = _FENCE.match(line) if "```" in line or "~~~" in line else None

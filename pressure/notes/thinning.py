@@ -13,8 +13,8 @@ from .prose import sentences_of
 LONG_LINE = 240
 """A line of more characters is read as sentences, and is never picked."""
 
-SHORT_LINE = 24
-"""The most characters of a line that is told between two others."""
+SHORT_LINE = 10
+"""The most characters of a line that is told between two others: as many as its mark takes."""
 
 _DEFINES = re.compile(
     r"\s*(?:\d+(?:→|│|\t|:\s)\s*)?"
@@ -62,7 +62,6 @@ def pieces_of(text: str) -> Iterator[Piece]:
 def printed(pieces: Sequence[Piece], kept: Sequence[int]) -> str:
     """Return the pieces `kept`; each gap is a line that counts it, or a mark inside a line."""
     texts, shown = list[str](), {*kept}
-    # A short line is told instead of a mark for it.
     for place in kept:
         if place + 2 in shown and len(pieces[place + 1].text) <= SHORT_LINE:
             shown.add(place + 1)
