@@ -25,7 +25,7 @@ from .prose import is_item, sentences_of
 from .record_lines import MOST_RECORDS, NEEDED, changes_of, news_of, record_items, worth_by_kind
 from .records import Record, inline, outer_records, parse_records, read_json
 from .text_sessions import NUMBERED, SEARCHES
-from .thinning import CODE, picked, thin, thinned
+from .thinning import CODE, Worth, picked, thin, thinned
 
 ARGUMENTS, LEAST_ARGUMENT = (1_500, 600, 200, 90), 24
 """The most characters of the arguments of a call in its variants, and of an argument that always is
@@ -170,19 +170,7 @@ class CallTeller:
             for each in (*self.events, *self.standing)
             if each.happening == Happening.EDIT and not each.failed and each.path
         }
-        for event in self.standing:
-            self._viewed |= strong_terms(f"{event.text} {event.arguments} {event.command}")
-        for event in (*self.events, *self.standing):
-            if event.happening in (Happening.ASK, Happening.SAY):
-                self._spoken |= strong_terms(event.text)
-            elif event.effect == Effect.READ:
-                # A name by which something was looked up stands in that call.
-                given = strong_terms(event.arguments)
-                self._viewed |= {term for term in given if kind_of(term) is Kind.ID}
-        for event in self.standing:
-            records = _records(event)
-            keys = _keys(parse_records(event.text)[1]) if records else frozenset()
-            self._shown[_subject(event, records)] = (event.turn, keys)
+        self._note_names()
         shared = Counter[str]()
         for place, event in enumerate(self.events):
             records = self._records_at(place, event)
@@ -204,6 +192,22 @@ class CallTeller:
         yield from self._told_runs()
         yield from self._told_reads()
 
+    def _note_names(self) -> None:
+        """Note what the messages that stay name and say, and what anybody said."""
+        for event in self.standing:
+            self._viewed |= strong_terms(f"{event.text} {event.arguments} {event.command}")
+        for event in (*self.events, *self.standing):
+            if event.happening in (Happening.ASK, Happening.SAY):
+                self._spoken |= strong_terms(event.text)
+            elif event.effect == Effect.READ:
+                # A name by which something was looked up stands in that call.
+                given = strong_terms(event.arguments)
+                self._viewed |= {term for term in given if kind_of(term) is Kind.ID}
+        for event in self.standing:
+            records = _records(event)
+            keys = _keys(parse_records(event.text)[1]) if records else frozenset()
+            self._shown[_subject(event, records)] = (event.turn, keys)
+
     def _recency(self, place: int) -> float:
         return self.events[place].turn / max(1, self.total)
 
@@ -213,7 +217,11 @@ class CallTeller:
             self._items[place] = [_attached(place, event)]
         elif event.effect == Effect.THINK:
             self._thought(place, event)
-        elif value is not None and not lead and not (SEARCHES.match(event.name) and event.text[:1] == "|"):
+        elif (
+            value is not None
+            and not lead
+            and not (SEARCHES.match(event.name) and event.text[:1] == "|")
+        ):
             self._answer(place, event, value)
         elif event.effect == Effect.RUN:
             if is_report(event):
@@ -319,7 +327,7 @@ class CallTeller:
         opening = event.name if is_named else call_line(event)
         # One record is more than the results of a search.
         score = (_RECORDS if main else _FOUND) + 8 * self._recency(place)
-        worth = partial(self._worth, place)
+        worth: Worth = partial(self._worth, place)
         if main in self._spoken and event.effect == Effect.READ:
             # What goes on is about a record of which somebody spoke.
             worth, score = self._worth_of_spoken, score + _CURRENT

@@ -117,8 +117,10 @@ class Candidates:
             for place in reversed(range(len(self.events)))
             if self.events[place].happening == Happening.EDIT
         )
+        # The output of the last message's command may come in the next one.
+        open_ = (place for place, each in enumerate(self.events) if each.turn == self.turns - 1)
         kept, left = set[int](), _CHARS_A_TOKEN * tokens
-        for place in dict.fromkeys((*(items[index].event for index in chosen), *edits)):
+        for place in dict.fromkeys((*open_, *(items[index].event for index in chosen), *edits)):
             if _size(self.events[place]) <= left:
                 kept.add(place)
                 left -= _size(self.events[place])

@@ -46,8 +46,8 @@ def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int
             shown = ([told[index] for index in sorted(ranked[:most])] for most in (5, 2, 1))
             strong = any(strong_terms(told[index][1]) for index in found)
             score = (_FOUND if strong else _VAGUE) + recency if found else _GUESSED + recency
-            variants = dict.fromkeys(f"assistant: {_joined(each)}" for each in shown)
-            yield Item(Section.KNOWN, place, score, tuple(variants))
+            texts = dict.fromkeys(f"assistant: {_joined(each)}" for each in shown)
+            yield Item(Section.KNOWN, place, score, tuple(texts))
 
 
 def _reported(text: str) -> str:

@@ -21,7 +21,8 @@ from .text_sessions import CHANGED, NUMBERED, SHELLS, call_events, read_text
 _FRAME = re.compile(
     r"\s*(?:<returncode>0</returncode>|</?(?:output|stdout|stderr|tool_result|function_results)>"
     r"|\((?:Open file|Current directory|Interactive session|\d{1,9} more lines)[^\n]{0,400}\)"
-    r"|bash-\$|[\w.-]{1,40}@[\w.-]{1,60}[: ][^\n]{0,100}[$%#]|\[(?:Python Interpreter|Jupyter current working|The command completed with exit code"
+    r"|bash-\$|[\w.-]{1,40}@[\w.-]{1,60}[: ][^\n]{0,100}[$%#]"
+    r"|\[(?:Python Interpreter|Jupyter current working|The command completed with exit code"
     r" 0|Command finished with exit code 0)[^\n]{0,300}\])?\s*"
 )
 _FIRST_LINES, _LAST_LINES = 4, 8
@@ -126,17 +127,17 @@ class _Reader:
 
     def _heard(self, turn: Turn, base: Event) -> None:
         text = without_escapes(turn.text)
-        command = self._last_command()
+        place = self._last_command()
         # The task may end as a harness's observations do, and comes before anything is said.
-        if self.spoken and is_observation(text, awaited=command >= 0):
-            if command < 0:
-                command = len(self.events)
+        if self.spoken and is_observation(text, awaited=place >= 0):
+            if place < 0:
+                place = len(self.events)
                 self.events.append(base._replace(happening=Happening.CALL, effect=Effect.RUN))
-            elif (code := self.events[command]).happening == Happening.CODE:
+            elif (code := self.events[place]).happening == Happening.CODE:
                 made = read_command(code.text.strip().removeprefix("$ "))
                 named = code._replace(name=code.name or "shell")
-                self.events[command : command + 1] = call_events(made, named, None)
-            self._answered(command, _OBSERVATION_HEAD.sub("", text, count=1), turn)
+                self.events[place : place + 1] = call_events(made, named, None)
+            self._answered(place, _OBSERVATION_HEAD.sub("", text, count=1), turn)
             return
         expands, self.expands = self.expands, ""
         if expands:

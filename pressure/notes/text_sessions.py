@@ -217,9 +217,7 @@ def pasted(lines: Sequence[str], *, listed: bool = False) -> Happening | None:
     return Happening.OUTPUT if logged else Happening.CODE
 
 
-def read_text(
-    text: str, base: Event, *, hosted: bool = False, calls: bool = False
-) -> list[Event]:
+def read_text(text: str, base: Event, *, hosted: bool = False, calls: bool = False) -> list[Event]:
     """Return the events that a message of the assistant tells, with the turn and id of `base`.
 
     `hosted` states that a host may print in it. Of an assistant that `calls` tools, a diff in prose
