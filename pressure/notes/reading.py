@@ -135,8 +135,8 @@ class _Reader:
                 self.events.append(base._replace(happening=Happening.CALL, effect=Effect.RUN))
             elif (code := self.events[place]).happening == Happening.CODE:
                 made = read_command(code.text.strip().removeprefix("$ "))
-                named = code._replace(name=code.name or "shell")
-                self.events[place : place + 1] = call_events(made, named, None)
+                shell = code._replace(name=code.name or "shell")
+                self.events[place : place + 1] = call_events(made, shell, None)
             self._answered(place, _OBSERVATION_HEAD.sub("", text, count=1), turn)
             return
         expands, self.expands = self.expands, ""
