@@ -16,7 +16,7 @@ MINIMA = {
 }
 """The shares of the room that sections get before the best items of all take the rest."""
 
-FIRST, STEP, DOUBLE, SHORT = 113.0, 6.0, 10.0, 80
+FIRST, STEP, DOUBLE, SHORT = 113.0, 10.0, 10.0, 80
 """The score from which an item is told whatever its section, what a longer variant takes off a
 score, and what each doubling of the shortest variant beyond so many characters does."""
 
@@ -54,7 +54,9 @@ class Room:
     def _score(self, index: int, variant: int) -> float:
         """Return the score of an item, less what it takes to tell this variant of it."""
         item = self.items[index]
-        length = len(item.variants[variant]) + len(item.before)
+        # Talk is worth what its shortest variant says; a longer one of anything else may be a dump.
+        measured = item.variants[-1 if item.section is Section.TALK else variant]
+        length = len(measured) + len(item.before)
         steps = len(item.variants) - 1 - variant
         return item.score - STEP * steps - DOUBLE * log2(max(SHORT, length))
 

@@ -62,7 +62,7 @@ def test_what_comes_first_needs_no_minimum() -> None:
 def test_a_longer_variant_of_a_better_item_goes_before_another_item() -> None:
     """Each longer variant bids a step less than the one before it."""
     better = item(Section.OPEN, 90.0, 40, 20)
-    for gap, chosen in ((7, {0: 0}), (5, {0: 1, 1: 0})):
+    for gap, chosen in ((11, {0: 0}), (9, {0: 1, 1: 0})):
         assert filled([better, item(Section.OPEN, 90.0 - gap, 20)], 40) == chosen
 
 
