@@ -116,10 +116,9 @@ class Ladder:
         if recent and answered <= EXCHANGE_SHARE * room:
             # What the user answers with a word is not to be read in a summary.
             recent = max(recent, answered)
-        wanted = tokens - int(room - recent)
-        return max(
-            bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), gentlest
-        )
+        wanted, fills = tokens - int(room - recent), self.reach.fills_share
+        first = self.whole if fills else self.whole_tail
+        return max(bisect_left(self.tokens, -wanted, first, self.whole_newest, key=neg), gentlest)
 
     def select(
         self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]

@@ -36,11 +36,12 @@ _check_share = must_be(lambda value: is_number(value, 0, 1), "a share from 0.0 t
 class Reach:
     """The options that say which turns compression keeps complete, as far as there is room.
 
-    The last `keep_recent` turns are compressed last, or as many as fit into `keep_recent_tokens` if
-    that is set, or, in a meeting of several named users, as many as fit. If kept complete, they
-    take at most `recent_share` of the room that fixed atoms leave, in a meeting 0.6 of it or more,
-    and the newest results, which the model has not read yet, at most `newest_share` of it. The rest
-    is for gists. A reply that ends the window stays complete as long as it fits.
+    The last `keep_recent` turns are compressed last, and older ones stay before them as far as they
+    fit; with `keep_recent_tokens`, as many turns as fit into these are compressed last, and no
+    others stay. If kept complete, they take at most `recent_share` of the room that fixed atoms
+    leave, in a meeting of several named users 0.6 of it or more, and the newest results, which the
+    model has not read yet, at most `newest_share` of it. The rest is for gists. A reply that ends
+    the window stays complete as long as it fits.
 
     If a compression has a query, the atoms most relevant to it stay complete in up to `asked_share`
     of that room. With `cuts_question`, the last user turn is cut if nothing else helps, and goes
@@ -62,6 +63,11 @@ class Reach:
     cuts_question: bool = False
     cuts_beside: bool = False
     rules: tuple[ToolRule, ...] = ()
+
+    @property
+    def fills_share(self) -> bool:
+        """Return whether turns before the recent tail stay as far as they fit."""
+        return self.keep_recent_tokens is None and bool(self.keep_recent)
 
 
 class Kind(IntEnum):
@@ -372,15 +378,13 @@ def _unanswered(atoms: AtomColumns) -> Sequence[int]:
 def _is_meeting(turns: Sequence[Turn], reach: Reach) -> bool:
     """Return whether several named people talk, mostly in short turns."""
     names = {turn.name for turn in turns if turn.role is Role.USER and turn.name}
-    return len(names) > 1 and reach.keep_recent_tokens is None and bool(reach.keep_recent)
+    return len(names) > 1 and reach.fills_share
 
 
 def _tail_start(atoms: AtomColumns, reach: Reach) -> int:
     """Return the first atom of the recent tail, which contains whole atoms only."""
     total = len(atoms.turns)
     if reach.keep_recent_tokens is None:
-        if _is_meeting(atoms.turns, reach):
-            return 0
         atom = len(atoms)
         while atom > 0 and total - atoms.bounds[atom] < reach.keep_recent:
             atom -= 1

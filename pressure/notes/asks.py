@@ -16,7 +16,7 @@ SHORT_ANSWER, NAMING = 80, 300
 """An answer of at most so many characters is told with the question before it; with the points of
 a list that it names by their numbers."""
 
-LONG, FINISHED = 300, (320, SHORT_ANSWER)
+LONG, PASTED, FINISHED = 300, 1_200, (320, SHORT_ANSWER)
 """A message of more characters than this has shorter variants, and only ones of these sizes once
 other tasks followed it."""
 
@@ -38,7 +38,7 @@ _NAMES_POINTS = re.compile(
     r"|\bthe (?:first|second|third|fourth|fifth) (?:one|option|flight|item|point|issue)\b"
 )
 """What surely names points of a list, not only a number."""
-_LEAST_LINES, _FAR = 6, 200
+LEAST_LINES, _FAR = 6, 200
 """A block of code in a message with more lines than this is told by its size; how many events back
 a list is looked for."""
 
@@ -75,7 +75,8 @@ def ask_items(
         )
         is_finished = place in tasks[:-TASKS]
         # A message of nothing but marks says nothing.
-        if variants := said_variants(event, is_finished=is_finished):
+        is_followed = bool(later) and not is_task
+        if variants := said_variants(event, is_finished=is_finished, is_followed=is_followed):
             section = Section.TASK if is_task else Section.SAID
             yield Item(section, place, score, variants, _asked(events, place))
 
@@ -158,10 +159,13 @@ def telling(text: str) -> float:
     return min(16.0, 4.0 + strong) if strong else -10.0 if len(text) < SHORT_ANSWER // 2 else 0.0
 
 
-def said_variants(event: Event, *, is_finished: bool = False) -> tuple[str, ...]:
+def said_variants(
+    event: Event, *, is_finished: bool = False, is_followed: bool = False
+) -> tuple[str, ...]:
     """Return what somebody said from long to short, with the speaker first.
 
     Of a request that `is_finished`, what was pasted is counted, and there are only short variants.
+    One that another followed has no very long one.
     """
     speaker = " ".join(("user", *event.name.split())) if event.name else "user"
     text = without_code(event.text).strip()
@@ -170,7 +174,8 @@ def said_variants(event: Event, *, is_finished: bool = False) -> tuple[str, ...]
         texts = thinned(thin(text, FINISHED[0]), *FINISHED[1:])
     else:
         sizes = [int(len(text) * share) for share in _SHARES] if len(text) > LONG else []
-        texts = thinned(text, *sizes)
+        # What was pasted into a request is read again where it is needed.
+        texts = thinned(thin(text, PASTED) if is_followed else text, *sizes)
     return ranged([f"{speaker}: {each}" for each in texts if is_told(each)])
 
 
@@ -182,7 +187,7 @@ def without_code(text: str) -> str:
 def _sized(block: re.Match[str]) -> str:
     lines = block[4].count("\n")
     return (
-        left_out(lines, f"{block[3].strip() or 'text'} line") if lines > _LEAST_LINES else block[0]
+        left_out(lines, f"{block[3].strip() or 'text'} line") if lines > LEAST_LINES else block[0]
     )
 
 

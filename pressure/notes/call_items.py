@@ -15,17 +15,17 @@ from attrs import define, field
 from polycontext.window import Role
 
 from ..gist import NO_TEXT
-from ..terms import is_strong, strong_terms, terms_of
+from ..terms import Kind, is_strong, kind_of, strong_terms, terms_of
 from .asks import REPORTED, finished_before
 from .events import ATTACHED, Effect, Event, Happening
 from .items import MARK, Item, Section, is_told, ranged
-from .output import line_key, outcome
+from .output import is_name, line_key, outcome
 from .pieces import one_line
 from .prose import is_item, sentences_of
 from .record_lines import MOST_RECORDS, NEEDED, changes_of, news_of, record_items, worth_by_kind
 from .records import Record, inline, outer_records, parse_records, read_json
-from .text_sessions import SEARCHES
-from .thinning import CODE, picked, thin, thinned
+from .text_sessions import NUMBERED, SEARCHES
+from .thinning import CODE, Worth, picked, thin, thinned
 
 ARGUMENTS, LEAST_ARGUMENT = (1_500, 600, 200, 90), 24
 """The most characters of the arguments of a call in its variants, and of an argument that always is
@@ -43,7 +43,7 @@ POINTER, NEWEST_FILES, OLDER, BEFORE = 300, 3, 25, 100
 files that were read last are not told less for their age, and by how much others are; the most
 characters of an outcome that another followed."""
 
-NOTHING = frozenset({"", "ok", "ok, no output"})
+NOTHING = frozenset({"", "ok", "ok, no output", "(no output)"})
 """Outcomes that say no more than the call."""
 
 MOST_READ, MOST_TELLERS = 30, 4
@@ -52,7 +52,7 @@ MOST_READ, MOST_TELLERS = 30, 4
 _BEFORE = " (before a later edit)"
 """Stands behind the name of a file whose text is no longer what was read."""
 
-_TOLD, _ATTACHED, _DID = 0.05, 113.5, 90.0
+_TOLD, _DATED, _ATTACHED, _DID, _CURRENT = 0.05, 0.8, 113.5, 90.0, 15.0
 _NAMES, _FOUND, _CHANGED, _RETRIED = 96.0, 58.0, 102.0, 40.0
 LEAST_DIGITS = 3
 _RUN, _RECORDS, _READ, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 30.0, 66.0, 66.0, 86.0
@@ -67,7 +67,6 @@ _LISTS = re.compile(r"(?:cd \S+ && )?(?:ls|find|tree)\b")
 _DIGITS = re.compile(r"(?<=\D)\d{4,}\Z")
 _TASKS = re.compile(r"(?i)todo|(?:^|_)(?:update_)?plan(?:$|_)")
 _HEADING = re.compile(r"^#{1,4} \S|^\*\*[^*\n]{1,80}\*\*:?$", re.MULTILINE)
-_NUMBERED = re.compile(r"^\s*\d+(?:→|│|\t|:\s)", re.MULTILINE)
 _FAILS = re.compile(r"error|fail|denied|not found|cannot|exception", re.IGNORECASE)
 
 
@@ -148,9 +147,12 @@ class CallTeller:
     _named_files: set[str] = field(factory=set)
     _finished: int = 0
     _edits: dict[str, int] = field(factory=dict)
-    """The place of the last edit of each file, by its name."""
+    """The turn of the last edit of each file, by its name."""
     _wanted: set[str] = field(factory=set)
     """The numbers of the last request that few records have."""
+    _viewed: set[str] = field(factory=set)
+    _spoken: set[str] = field(factory=set)
+    """What the messages that stay name, and what anybody said."""
     _shown: dict[str, tuple[int, AbstractSet[str]]] = field(factory=dict)
     """The turns and keys of the latest results in the view, by what they are about."""
 
@@ -164,14 +166,11 @@ class CallTeller:
         self._finished = finished_before(self.events, self.standing)
         self._changes = self.changed()
         self._edits = {
-            each.path.rpartition("/")[2]: place
-            for place, each in enumerate((*self.events, *self.standing))
+            each.path.rpartition("/")[2]: each.turn
+            for each in (*self.events, *self.standing)
             if each.happening == Happening.EDIT and not each.failed and each.path
         }
-        for event in self.standing:
-            records = _records(event)
-            keys = _keys(parse_records(event.text)[1]) if records else frozenset()
-            self._shown[_subject(event, records)] = (event.turn, keys)
+        self._note_names()
         shared = Counter[str]()
         for place, event in enumerate(self.events):
             records = self._records_at(place, event)
@@ -193,6 +192,22 @@ class CallTeller:
         yield from self._told_runs()
         yield from self._told_reads()
 
+    def _note_names(self) -> None:
+        """Note what the messages that stay name and say, and what anybody said."""
+        for event in self.standing:
+            self._viewed |= strong_terms(f"{event.text} {event.arguments} {event.command}")
+        for event in (*self.events, *self.standing):
+            if event.happening in (Happening.ASK, Happening.SAY):
+                self._spoken |= strong_terms(event.text)
+            elif event.effect == Effect.READ:
+                # A name by which something was looked up stands in that call.
+                given = strong_terms(event.arguments)
+                self._viewed |= {term for term in given if kind_of(term) is Kind.ID}
+        for event in self.standing:
+            records = _records(event)
+            keys = _keys(parse_records(event.text)[1]) if records else frozenset()
+            self._shown[_subject(event, records)] = (event.turn, keys)
+
     def _recency(self, place: int) -> float:
         return self.events[place].turn / max(1, self.total)
 
@@ -202,14 +217,19 @@ class CallTeller:
             self._items[place] = [_attached(place, event)]
         elif event.effect == Effect.THINK:
             self._thought(place, event)
-        elif value is not None and not lead:
+        elif (
+            value is not None
+            and not lead
+            and not (SEARCHES.match(event.name) and event.text[:1] == "|")
+        ):
             self._answer(place, event, value)
         elif event.effect == Effect.RUN:
             if is_report(event):
                 self._report(place, event, Section.KNOWN, _REPORT + 20 * self._recency(place))
             else:
                 self._runs.setdefault(_run_key(event), []).append(place)
-        elif event.effect == Effect.READ:
+        elif event.effect == Effect.READ or (event.text and not event.failed):
+            # An editor shows the lines around an edit as they are now.
             body = _unnumbered(event.text)
             if section := self._specifies(event, body):
                 score = _SPECIFIED + 6 * self._recency(place) - OLDER * self._is_edited(place)
@@ -242,8 +262,8 @@ class CallTeller:
 
     def _is_edited(self, place: int) -> bool:
         """Return whether a file was edited after it was read."""
-        name = self.events[place].path.rpartition("/")[2]
-        return self._edits.get(name, -1) > place
+        event = self.events[place]
+        return self._edits.get(event.path.rpartition("/")[2], -1) > event.turn
 
     def changed(self) -> dict[int, tuple[str, ...]]:
         """Return by place what records say that differs from what an earlier result said."""
@@ -270,6 +290,11 @@ class CallTeller:
         if self._heads.get(term, place) != place or len(tellers) > MOST_TELLERS:
             return worth * _TOLD
         return worth / (1 + bisect_left(tellers, place))
+
+    def _worth_of_spoken(self, term: str) -> float:
+        """Return what a term is worth in a record of which somebody spoke: little if in view."""
+        known = _TOLD if term in self._viewed else 1.0
+        return known * worth_by_kind(term) * (_DATED if kind_of(term) is Kind.DATE else 1.0)
 
     def _is_known(self, place: int, event: Event, value: str) -> bool:
         """Return whether the arguments of a call or an earlier result say a value."""
@@ -302,12 +327,18 @@ class CallTeller:
         opening = event.name if is_named else call_line(event)
         # One record is more than the results of a search.
         score = (_RECORDS if main else _FOUND) + 8 * self._recency(place)
-        worth, asked = partial(self._worth, place), "" if is_named else event.arguments
+        worth: Worth = partial(self._worth, place)
+        if main in self._spoken and event.effect == Effect.READ:
+            # What goes on is about a record of which somebody spoke.
+            worth, score = self._worth_of_spoken, score + _CURRENT
+        asked = "" if is_named else event.arguments
         told = [*record_items(place, value, worth, opening, score, asked=asked)]
         if event.effect == Effect.RUN:
             came = changed or news_of(records, partial(self._is_known, place, event))
             lines = [call_line(event, size) for size in ARGUMENTS]
             done = ranged([f"{line} -> {came}" if came else line for line in lines])
+            if "\n" in came:
+                done += (f"{lines[-1]} -> {came.partition(chr(10))[0]} {MARK}",)
             score = _CHANGED + 10 * self._recency(place)
             self._items[-place - 1] = [Item(Section.DONE, place, score, done)]
             # What the line of the call says whole is told once.
@@ -390,9 +421,8 @@ class CallTeller:
             shown = outcome(event.text)[0] if _lists(event) else event.text
             body = [line for line in _unnumbered(shown).splitlines() if line.strip()]
             label = event.path or ("a file" if is_output else call_line(event))
-            # Who needs more of an older file, or of one that was edited since, reads it again.
-            is_old = place not in lasts[-NEWEST_FILES:]
-            recency = 25 * self._recency(place) - OLDER * (is_old + self._is_edited(place))
+            # Who needs more of an older file reads it again.
+            recency = 25 * self._recency(place) - OLDER * (place not in lasts[-NEWEST_FILES:])
             if not body:
                 continue
             if len(body) <= FEW_LINES or event.failed:
@@ -400,12 +430,14 @@ class CallTeller:
                     Section.KNOWN,
                     place,
                     44 + recency,
-                    tuple(_after(label, text) for text in outcome(event.text, self._seen)),
+                    tuple(_after(label, text) for text in outcome("\n".join(body), self._seen)),
                 )
                 continue
-            if not is_output and not SEARCHES.match(event.name):
+            if event.effect == Effect.READ and (event.path or _SHOWS.match(event.command)):
                 named.append(f"{label} ({len(body)} lines)")
-            label += _BEFORE if self._is_edited(place) else ""
+            # The text of a file that was edited since is no longer true.
+            if self._is_edited(place):
+                continue
             texts = [
                 *(thin("\n".join(body), size) for size in (8_000, 700)),
                 *picked(body, self._worth_of_line, 1_200, 400, 120),
@@ -440,7 +472,7 @@ def _lists(event: Event) -> bool:
     """Return whether a call lists files, a line each."""
     lines = [*filter(is_told, event.text.splitlines())]
     return bool(_LISTS.match(event.command)) or (
-        not event.path and len(lines) > FEW_LINES and not any(" " in line.strip() for line in lines)
+        not event.path and len(lines) > FEW_LINES and all(map(is_name, lines))
     )
 
 
@@ -525,5 +557,5 @@ def _after(opening: str, text: str) -> str:
 
 def _unnumbered(text: str) -> str:
     """Return the text of a file without line numbers."""
-    numbered = len(_NUMBERED.findall(text))
-    return _NUMBERED.sub("", text) if numbered > 0.6 * (text.count("\n") + 1) else text
+    numbered = len(NUMBERED.findall(text))
+    return NUMBERED.sub("", text) if numbered > 0.6 * (text.count("\n") + 1) else text

@@ -160,7 +160,7 @@ def _edits(words: list[str], given: Mapping[str, Any], path: str, patch: str) ->
         yield Edit(path, Change.REVERT)
     elif path and not given.keys() & {*_OLD, *_TEXT} and {"delete", "remove"} & {*words}:
         yield Edit(path, Change.REMOVE)
-    elif path or given.keys() & _OF_OPEN_FILE:
+    elif path or given.keys() & _OF_OPEN_FILE or ("content" in given and words == ["write"]):
         pairs = given.get("edits")
         for one in pairs if isinstance(pairs, list) else [given]:
             if isinstance(one, dict):
@@ -178,6 +178,9 @@ def _pair(words: list[str], given: Mapping[str, Any], path: str) -> Iterator[Edi
         yield Edit(path, Change.INSERT if adds else Change.WRITE, text=text or new)
     elif path and "create" in words:
         yield Edit(path, Change.WRITE)
+    elif path and not given.keys() & {"command", *_OLD} and {"edit", "write"} & {*words}:
+        # The record leaves out what was changed.
+        yield Edit(path, Change.INSERT)
 
 
 def has_failed(result: str, effect: Effect, *, shell: bool) -> bool:

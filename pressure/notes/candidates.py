@@ -78,8 +78,14 @@ class Candidates:
     def reading(self, turns: Sequence[Turn]) -> "Candidates":
         """Return the candidates with the events of `turns` behind them."""
         told = [turn for turn in turns if not is_opening(turn)]
-        read = map(_shortened, read_events(told, self.turns))
-        return evolve(self, events=(*self.events, *read), turns=self.turns + len(turns))
+        # The results of the last message may come only now.
+        last = next(
+            (each for each in range(len(self.events)) if self.events[each].turn == self.turns - 1),
+            len(self.events),
+        )
+        read = read_events(told, self.turns, before=self.events[last:])
+        events = (*self.events[:last], *map(_shortened, read))
+        return evolve(self, events=events, turns=self.turns + len(turns))
 
     def asking(self, turns: Sequence[Turn], query: str) -> "Candidates":
         """Return the candidates with the lines of long results in `turns` that `query` is about.
@@ -111,8 +117,10 @@ class Candidates:
             for place in reversed(range(len(self.events)))
             if self.events[place].happening == Happening.EDIT
         )
+        # The output of the last message's command may come in the next one.
+        open_ = (place for place, each in enumerate(self.events) if each.turn == self.turns - 1)
         kept, left = set[int](), _CHARS_A_TOKEN * tokens
-        for place in dict.fromkeys((*(items[index].event for index in chosen), *edits)):
+        for place in dict.fromkeys((*open_, *(items[index].event for index in chosen), *edits)):
             if _size(self.events[place]) <= left:
                 kept.add(place)
                 left -= _size(self.events[place])

@@ -31,7 +31,8 @@ _READS = re.compile(
     r"|git (?:--no-pager )?(?:status|log|diff|show|branch|grep|blame|ls-files|remote|rev-parse"
     r"|describe|shortlog|reflog|config --get|stash (?:list|show))"
     r"|(?:docker|podman) (?:ps|logs|images|inspect)|kubectl (?:get|describe|logs)"
-    r"|[\w.-]{1,40} (?:\w{1,20} )?(?:view|list|show|get|status|info|ready|--version|--help|-V|-v)"
+    r"|[\w.-]{1,40} (?:\w{1,20} )?(?:view|list|show|get|status|info|ready)"
+    r"|[\w.-]{1,40} (?:\w{1,20} )?(?:--version|--help|-[Vv])$"
     r")(?=\s|$)"
 )
 _WRITES = re.compile(r"-(?:delete|exec(?:dir)?|fprint)\b|\bsed\b.*\s-\w*i|\bawk\b.*-i\s?inplace")

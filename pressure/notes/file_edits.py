@@ -14,6 +14,7 @@ from .asks import finished_before
 from .events import Change, Effect, Event, Happening
 from .file_history import FileHistory, Step, pattern_of, signed_lines
 from .items import Item, Section, left_out
+from .text_sessions import NUMBERED
 
 EDITED, RECENT, COMMITTED, FINISHED = 74.0, 12.0, 80.0, 25.0
 """The score of the edits of a file, what the newest have more, that of commits, and what
@@ -22,14 +23,14 @@ finished ones have less."""
 _MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
 _LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
 _MOST_PATTERNS = 20
-_WRITES = re.compile(r"""\bopen\(\s{0,9}(?:["']([^"'\n]{1,200})["']|(\w{1,60})),\s{0,9}["'][wa]""")
+_WRITES = re.compile(
+    r"""\bopen\(\s{0,9}((?:["']([^"'\n]{1,200})["']|(\w{1,60}))),\s{0,9}["'][wa]"""
+)
 _WRITTEN = re.compile(
     r"""\.(?:write|replace|insert|append)\(|\[[^][:\n]{1,80}:[^][:\n]{1,80}\]\s{0,9}=[^=]|"{3}|'{3}"""
 )
 """What opens a file to write it, by its path or a name for that, and the lines of a script that say
 what it writes there."""
-
-_NUMBER = re.compile(r"\A\s*\d+(?:→|│|\t|:\s)")
 
 _DIFF_CALL = re.compile(
     r"\bgit (?:--no-pager )?diff(?: --cached| --staged| --| [\w./]{1,200}){0,9}\s*(?:[|&;]|\Z)"
@@ -102,7 +103,7 @@ class _Changed:
 
     def has(self, line: str) -> bool:
         """Return whether an edit changed a line."""
-        told = _NUMBER.sub("", line).strip()
+        told = NUMBERED.sub("", line).strip()
         return told in self.lines or any(pattern in told for pattern in self.patterns)
 
 
@@ -169,7 +170,8 @@ def _commits(files: FileHistory, item: Callable[..., Item]) -> Iterator[Item]:
 def _variants(path: str, steps: Sequence[Step]) -> Iterator[str]:
     """Yield how the edits of a file are told, from long to short."""
     name = path or "a file"
-    told = [*_standing(steps)]
+    # Of edits that name no file, only the last can be understood.
+    told = [*_standing(steps if path else steps[-1:])]
     if not told:
         is_known = steps[-1].edit.text or steps[-1].edit.before
         if not is_known or steps[-1].edit.change == Change.WRITE:
@@ -256,7 +258,9 @@ def _edit_of_script(written: Event) -> Event | None:
     """Return the edit that a script makes when it runs: the lines that it writes into a file."""
     script = written.text[:_LONGEST_TEXT]
     opened = _WRITES.search(script)
-    path = (opened[1] or _named_path(script, opened[2])) if opened else ""
+    # What is only written is a result of the script.
+    is_edited = opened and len(re.findall(rf"\bopen\(\s*{re.escape(opened[1])}", script)) > 1
+    path = (opened[2] or _named_path(script, opened[3])) if opened and is_edited else ""
     told, inside = list[str](), False
     for line in script.split("\n") if path else ():
         quotes = line.count('"' * 3) + line.count("'" * 3)

@@ -2,20 +2,20 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from ..terms import is_strong, strong_terms, terms_of
-from .asks import finished_before, telling
+from .asks import LEAST_LINES, finished_before, telling
 from .cues import MOST_STEPS, is_done, is_open, is_remark
 from .events import Event, Happening
-from .items import MARK, Item, Section, ranged
+from .items import MARK, Item, Section, left_out, ranged
 from .pieces import one_line
-from .prose import is_closer, is_guess, is_intention, is_question, sentences_of
+from .prose import is_closer, is_guess, is_intention, is_item, is_question, sentences_of
 from .records import inline, read_json
 from .thinning import thinned
 
-_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED = 6, 60, 160, 3, 20
-_ACTS = frozenset({Happening.CALL, Happening.EDIT, Happening.OUTPUT, Happening.CODE})
+_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED, _REPORTS = 6, 60, 160, 3, 20, 6
 _LABEL = re.compile(r"\A(?:THOUGHT|DISCUSSION|Thought|Reasoning)[:\s]+")
 _OPEN = 119.0
 _CLOSING, _CLOSED, _FOUND, _VAGUE, _GUESSED, _RECENT = 84.0, 48.0, 42.0, 24.0, 0.0, 30.0
@@ -27,38 +27,27 @@ def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int
     What was only weighed long ago is not told; it is decided since.
     """
     is_answered = any(each.happening == Happening.SAY for each in standing)
-    closers, finished = [*_closing(events)], finished_before(events, standing)
-    closed = set(closers)
-    last = [place for place, each in enumerate(events) if each.happening == Happening.SAY][
-        -_WEIGHED:
-    ]
-    for place, event in enumerate(events):
-        if event.happening != Happening.SAY:
+    finished, said = finished_before(events, standing), [*_statements(events, standing)]
+    closing = max((place for place, _, closes in said if closes), default=-1)
+    last = {place for place, *_ in said[-_WEIGHED:]}
+    for place, text, closes in said:
+        recency = _RECENT * events[place].turn / max(1, total)
+        told = [*_telling(text, is_left=not closes)]
+        if closes or sum(map(is_item, text.splitlines())) >= _REPORTS:
+            if report := _reported(text):
+                is_newest = place == closing and not is_answered
+                score = _CLOSED + recency + telling(report) - _FINISHED * (place < finished)
+                variants = tuple(f"assistant: {each}" for each in thinned(report, 1200, 600, 300))
+                yield Item(Section.KNOWN, place, _CLOSING if is_newest else score, variants)
             continue
-        recency = _RECENT * event.turn / max(1, total)
-        if place in closed:
-            text = _reported(event.text)
-            if not text:
-                continue
-            newest = place == closers[-1] and not is_answered
-            yield Item(
-                Section.KNOWN,
-                place,
-                _CLOSING
-                if newest
-                else _CLOSED + recency + telling(text) - _FINISHED * (place < finished),
-                tuple(f"assistant: {each}" for each in thinned(text, 1200, 600, 300)),
-            )
-        elif told := [*_telling(events, place)]:
-            found = [index for index, (_, each) in enumerate(told) if not is_guess(each)]
-            if not found and place not in last:
-                continue
+        found = [index for index, (_, each) in enumerate(told) if not is_guess(each)]
+        if told and (found or place in last):
             ranked = sorted(found or range(len(told)), key=lambda index: -_worth(told, index))
             shown = ([told[index] for index in sorted(ranked[:most])] for most in (5, 2, 1))
             strong = any(strong_terms(told[index][1]) for index in found)
             score = (_FOUND if strong else _VAGUE) + recency if found else _GUESSED + recency
-            variants = dict.fromkeys(f"assistant: {_joined(each)}" for each in shown)
-            yield Item(Section.KNOWN, place, score, tuple(variants))
+            texts = dict.fromkeys(f"assistant: {_joined(each)}" for each in shown)
+            yield Item(Section.KNOWN, place, score, tuple(texts))
 
 
 def _reported(text: str) -> str:
@@ -69,19 +58,44 @@ def _reported(text: str) -> str:
     return "" if brief else "\n".join(lines)
 
 
-def _closing(events: Sequence[Event]) -> Iterator[int]:
-    """Yield the places of what the assistant said last before the user spoke, or at the end."""
-    for place, event in enumerate(events):
-        after = events[place + 1] if place + 1 < len(events) else None
-        if event.happening == Happening.SAY and (after is None or after.happening == Happening.ASK):
-            yield place
+def _statements(
+    events: Sequence[Event], standing: Sequence[Event]
+) -> Iterator[tuple[int, str, bool]]:
+    """Yield the place of what the assistant said, its text, and whether the user spoke next.
+
+    Long code that a message shows between its statements is counted. Lines that the user or a
+    message that stays repeats are not told.
+    """
+    spoken = (Happening.SAY, Happening.CODE)
+    repeated = {
+        line.strip()
+        for event in (*(each for each in events if each.happening == Happening.ASK), *standing)
+        for line in event.text.splitlines()
+    }
+    for turn, run in groupby(
+        enumerate(events), lambda each: each[1].turn if each[1].happening in spoken else None
+    ):
+        said = [*run] if turn is not None else []
+        if any(event.happening == Happening.SAY for _, event in said):
+            place, _ = said[-1]
+            text = "\n\n".join(_shown(event) for _, event in said)
+            lines = text.splitlines()
+            new = [line for line in lines if not (line.strip() and line.strip() in repeated)]
+            text = "\n".join(new)
+            after = events[place + 1 : place + 2]
+            yield place, text, not after or after[0].happening == Happening.ASK
 
 
-def _telling(events: Sequence[Event], place: int) -> Iterator[tuple[int, str]]:
-    """Yield the sentences that tell something, not those that announce the next act."""
-    told = [_LABEL.sub("", each) for each in sentences_of(events[place].text)]
-    after = events[place + 1] if place + 1 < len(events) else None
-    if after is not None and after.happening in _ACTS and len(told) > 1:
+def _shown(event: Event) -> str:
+    lines = event.text.count("\n") + 1
+    is_long = event.happening == Happening.CODE and lines > LEAST_LINES
+    return left_out(lines, f"{event.name or 'code'} line") if is_long else event.text
+
+
+def _telling(text: str, *, is_left: bool) -> Iterator[tuple[int, str]]:
+    """Yield the sentences that tell something; the last one, if others follow, announces an act."""
+    told = [_LABEL.sub("", each) for each in sentences_of(text)]
+    if is_left and len(told) > 1:
         told.pop()
     for number, each in enumerate(told):
         if (

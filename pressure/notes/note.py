@@ -53,8 +53,8 @@ def items_of(
     tokens the note may take.
     """
     total = events[-1].turn + 1 if events else 0
+    items = [*_line_items(events), *plan_items(events)]
     events = current_reads(current_plans(events, standing), standing)
-    items = [*_line_items(events)]
     chars = None if room is None else _CHARS_A_TOKEN * room
     asked = query or next((e.text for e in reversed(standing) if e.happening == Happening.ASK), "")
     said = talk_items(events, total, chars, asked) if is_talk(events) else []
@@ -68,7 +68,6 @@ def items_of(
     if answered := pointed or ([] if said else [*answered_items(events, standing)]):
         last = {len(events) - 1} & {answered[0].event}
         items = [item for item in items if item.event not in last] + answered
-    items += plan_items(events)
     items += edit_items(events, standing, total=total)
     items += CallTeller(events, total, named_in(events, standing), standing).items()
     return _relevant(items, query) if query else items

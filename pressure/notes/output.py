@@ -35,6 +35,7 @@ _TIMING = re.compile(r"\s*[(\[]?(?<![\w.])\d[\d.,]{0,9}\s?m?s(?:ec)?[)\]]$")
 _MARKED = re.compile(r"\s*(?:[✗✘×✓✔√]|\((?:pass|fail)\)|ok\b|not ok\b|--- )")
 _RULERS = ("===", "---", "***", "###", "~~~", "___")
 _TAIL = 40
+_AROUND = " |`📁📄"
 _TOLD = ("error", "failing", "total", "failure")
 _STATUS = re.compile(
     r"<(?:returncode|exit_code)>\s*(-?\d+)"
@@ -265,7 +266,12 @@ def _without_listings(lines: Iterable[_Line], left: Counter[str]) -> Iterator[_L
 
 def _is_listed(line: _Line) -> bool:
     text = line.text
-    return not line.kind and (" " not in text.strip() or _LISTING.match(text) is not None)
+    return not line.kind and (is_name(text) or _LISTING.match(text) is not None)
+
+
+def is_name(line: str) -> bool:
+    """Return whether a line is a name, or a row of a table with nothing but one."""
+    return " " not in line.strip(_AROUND)
 
 
 def _kind_of(line: str, failures: Sequence[str]) -> str:

@@ -12,16 +12,17 @@ from polycontext.window.items import attached_outline, attachment_of, fenced_tex
 from ..gist import is_pointer, unframed
 from ..terms import is_prose
 from .addressed import with_notices
-from .calls import has_failed, read_call
+from .calls import has_failed, read_call, read_command
 from .events import ATTACHED, Change, Effect, Event, Happening
 from .lines import parse_summary
 from .pieces import excerpt, unnamed, without_escapes
-from .text_sessions import SHELLS, Kind, call_events, read_text, segments
+from .text_sessions import CHANGED, NUMBERED, SHELLS, call_events, read_text
 
 _FRAME = re.compile(
     r"\s*(?:<returncode>0</returncode>|</?(?:output|stdout|stderr|tool_result|function_results)>"
     r"|\((?:Open file|Current directory|Interactive session|\d{1,9} more lines)[^\n]{0,400}\)"
-    r"|bash-\$|\[(?:Python Interpreter|Jupyter current working|The command completed with exit code"
+    r"|bash-\$|[\w.-]{1,40}@[\w.-]{1,60}[: ][^\n]{0,100}[$%#]"
+    r"|\[(?:Python Interpreter|Jupyter current working|The command completed with exit code"
     r" 0|Command finished with exit code 0)[^\n]{0,300}\])?\s*"
 )
 _FIRST_LINES, _LAST_LINES = 4, 8
@@ -57,7 +58,7 @@ _UNWRITTEN = re.compile(
     r"(?i)no such file|denied|read-only|cannot|can't|is a directory|no space|not found|error|fatal"
 )
 _OF_TEXT = (Change.INSERT, Change.REPLACE, Change.WRITE)
-_LAST_BLOCK, _LAST_LINE = 20_000, 400
+_LAST_LINE = 400
 _COMPLAINS = re.compile(
     r"(?:Please (?:always )?(?:provide|format|include|use)\b|Your (?:last )?(?:output|response)\b)"
     r"[^\n]{0,200}\b(?:triple backticks|EXACTLY ONE|<response_example>|format|parse|command)",
@@ -82,22 +83,17 @@ class _Reader:
     """Whether the assistant has said or called something."""
     events: list[Event] = field(factory=list)
     calls: dict[str | None, int] = field(factory=dict)
-    awaited: int = -1
-    """The index of the event of the command whose output is the next message, or -1."""
     hosted: bool = False
     """Whether the user's last command was one to the host."""
     expands: str = ""
     """The name of the user's command of which the host gives the text next, or ""."""
-    observed: bool = False
-    """Whether a harness has answered a command."""
     called: bool = False
     """Whether the assistant has made a call."""
     opened: str = ""
     """The file that an editor said is open."""
 
-    def read(self, turn: Turn, number: int, following: Turn | None) -> None:
+    def read(self, turn: Turn, number: int) -> None:
         base = Event("", number, turn.resource_id)
-        awaited, self.awaited = self.awaited, -1
         if turn.role is Role.TOOL:
             self._result(turn, base)
         elif turn.is_gist:
@@ -114,9 +110,9 @@ class _Reader:
         elif turn.role is Role.ASSISTANT:
             self.spoken = True
             self.expands = ""
-            self._spoken(turn, base, following)
+            self._spoken(turn, base)
         elif turn.role is Role.USER:
-            self._heard(turn, base, awaited)
+            self._heard(turn, base)
         elif turn.text.strip():
             self.events.append(
                 base._replace(happening=Happening.LINE, name=str(turn.role), text=turn.text.strip())
@@ -129,15 +125,19 @@ class _Reader:
                 base._replace(happening=Happening.LINE, name=line.heading, text=text)
             )
 
-    def _heard(self, turn: Turn, base: Event, awaited: int) -> None:
+    def _heard(self, turn: Turn, base: Event) -> None:
         text = without_escapes(turn.text)
+        place = self._last_command()
         # The task may end as a harness's observations do, and comes before anything is said.
-        if self.spoken and is_observation(text, awaited=awaited >= 0):
-            if awaited < 0:
-                awaited = len(self.events)
+        if self.spoken and is_observation(text, awaited=place >= 0):
+            if place < 0:
+                place = len(self.events)
                 self.events.append(base._replace(happening=Happening.CALL, effect=Effect.RUN))
-            self.observed = True
-            self._answered(awaited, _OBSERVATION_HEAD.sub("", text, count=1), turn)
+            elif (code := self.events[place]).happening == Happening.CODE:
+                made = read_command(code.text.strip().removeprefix("$ "))
+                shell = code._replace(name=code.name or "shell")
+                self.events[place : place + 1] = call_events(made, shell, None)
+            self._answered(place, _OBSERVATION_HEAD.sub("", text, count=1), turn)
             return
         expands, self.expands = self.expands, ""
         if expands:
@@ -166,29 +166,30 @@ class _Reader:
                 )
             )
 
-    def _spoken(self, turn: Turn, base: Event, following: Turn | None) -> None:
+    def _last_command(self) -> int:
+        """Return the place of the command at the end of the message before, -1 if there is none.
+
+        It is a shell's block of code, or one of no language.
+        """
+        last = self.events[-1].turn if self.events else -1
+        for place in reversed(range(len(self.events))):
+            event = self.events[place]
+            if event.turn != last or event.happening == Happening.OUTPUT:
+                break
+            if event.happening == Happening.CODE:
+                return place if event.name in ("", *SHELLS) and not event.path else -1
+            if event.happening == Happening.CALL:
+                return place if event.command and not event.text else -1
+        return -1
+
+    def _spoken(self, turn: Turn, base: Event) -> None:
         named = base._replace(name=turn.name or "")
         text = excerpt(unnamed(without_escapes(turn.text), turn.name or "").strip())
-        # The last command of a session with a harness may not be answered yet.
-        runs = (self.observed and following is None and not turn.tool_calls) or bool(
-            following
-            and following.role is Role.USER
-            and not turn.tool_calls
-            and is_observation(following.text, awaited=_ends_in_command(text))
-        )
-        start = len(self.events)
         self.called = self.called or bool(turn.tool_calls)
-        said = read_text(text, named, runs=runs, hosted=self.hosted, calls=self.called)
+        said = read_text(text, named, hosted=self.hosted, calls=self.called)
         self.called = self.called or any(event.effect for event in said)
         self.events += said
         self.hosted = False
-        if runs:
-            commands = [
-                place
-                for place, event in enumerate(self.events[start:], start)
-                if event.happening == Happening.CALL and not event.text
-            ]
-            self.awaited = commands[-1] if commands else -1
         for call in turn.tool_calls:
             self.calls[call.id] = len(self.events)
             self.events += call_events(read_call(call), base._replace(name=call.name), None)
@@ -209,19 +210,24 @@ class _Reader:
         failed = turn.metadata.get("is_error") is True or has_failed(
             text, Effect(call.effect), shell=bool(call.command)
         )
+        changed = CHANGED.search(text) if call.effect == Effect.EDIT and not call.path else None
+        call = call._replace(path=changed[1]) if changed else call
         if opened := [*_OPENED.finditer(f"{text[:400]}\n{text[-2_000:]}")]:
             self.opened = next(filter(None, opened[-1].groups()))
-        shown = _shown(text)
+        shown = _shown(text, call.command)
         if self.notices and shown and not failed and call.effect != Effect.EDIT:
             is_file = bool(call.command or call.path or _OF_FILES.search(call.name))
             shown = with_notices(shown, turn.resource_id, is_file=is_file)
+        if call.effect == Effect.EDIT and not failed:
+            # The lines around the edit as they are now.
+            shown = "\n".join(filter(NUMBERED.match, shown.split("\n")))
         if call.effect != Effect.THINK:
             self.events[place] = call._replace(text=shown, failed=failed)
         for edit in range(place + 1, len(self.events)):
             event = self.events[edit]
             if event.happening != Happening.EDIT or event.turn != call.turn:
                 break
-            path = event.path or (self.opened if event.change in _OF_TEXT else "")
+            path = event.path or (call.path or self.opened if event.change in _OF_TEXT else "")
             if event.change == Change.COMMIT and (commit := _COMMIT.search(text)):
                 path = commit[1]
             # Where a script does more than edit, something else may be what failed.
@@ -236,15 +242,17 @@ def _says_unwritten(text: str, path: str) -> bool:
     return any(name in line for line in ends.splitlines() if _UNWRITTEN.search(line))
 
 
-def read_events(turns: Sequence[Turn], first: int, *, notices: bool = True) -> list[Event]:
-    """Return the events of `turns`, which are numbered from `first`.
+def read_events(
+    turns: Sequence[Turn], first: int, *, before: Sequence[Event] = (), notices: bool = True
+) -> list[Event]:
+    """Return the events `before` and those of `turns`, which are numbered from `first`.
 
-    With `notices`, a notice replaces text in a tool's result that commands the assistant.
+    The first turn may answer a command among the events before. With `notices`, a notice replaces
+    text in a tool's result that commands the assistant.
     """
-    reader = _Reader(notices, spoken=first > 0)
-    for place, turn in enumerate(turns):
-        following = turns[place + 1] if place + 1 < len(turns) else None
-        reader.read(turn, first + place, following)
+    reader = _Reader(notices, spoken=first > 0, events=[*before])
+    for number, turn in enumerate(turns, first):
+        reader.read(turn, number)
     return reader.events
 
 
@@ -254,12 +262,6 @@ def is_observation(text: str, *, awaited: bool) -> bool:
         return True
     is_said = is_prose(text) or _SENTENCE.match(text) or _PERSONAL.match(text[:_LAST_LINE].strip())
     return awaited and len(text) > 0 and not is_said
-
-
-def _ends_in_command(text: str) -> bool:
-    """Return whether the last block of a message can be a command: a shell's, or of no language."""
-    blocks = [part for part in segments(text[-_LAST_BLOCK:]) if part.kind is not Kind.PROSE]
-    return bool(blocks) and blocks[-1].language.lower() in ("", *SHELLS)
 
 
 def _own_words(text: str) -> str:
@@ -272,10 +274,14 @@ def _own_words(text: str) -> str:
     return without_elements(text, lambda name: is_reminder(name) or bool(_HOSTED.search(name)))
 
 
-def _shown(text: str) -> str:
-    """Return a result without escape codes and the frames of a harness."""
+def _shown(text: str, command: str) -> str:
+    """Return a result without escape codes, the frames of a harness and its `command`."""
     lines = without_escapes(text).strip().split("\n")
     last = max(_FIRST_LINES, len(lines) - _LAST_LINES)
     ends = (lines[:_FIRST_LINES], lines[last:])
-    first, end = ([line for line in part if not _FRAME.fullmatch(line)] for part in ends)
+    prompted = f" {command}" if command else "\n"
+    first, end = (
+        [line for line in part if not (_FRAME.fullmatch(line) or line.endswith(prompted))]
+        for part in ends
+    )
     return excerpt("\n".join((*first, *lines[_FIRST_LINES:last], *end)))

@@ -199,6 +199,9 @@ def _is_short(value: Any) -> bool:
 def _pair(key: str, value: Any, *, whole: bool) -> str:
     if isinstance(value, str) and len(value) > SHORT:
         return f"{plain(key)} {thin(value, LONG if whole else LONG // 3)}"
+    if isinstance(value, dict):
+        # A record is named once.
+        value = {name: each for name, each in value.items() if each != key} or value
     return f"{plain(key)} {inline(value)}"
 
 

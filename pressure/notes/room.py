@@ -10,9 +10,9 @@ from .items import Item, Section
 MINIMA = {
     Section.TASK: 0.25,
     Section.SAID: 0.12,
-    Section.DONE: 0.5,
+    Section.DONE: 0.3,
     Section.FILES: 0.05,
-    Section.KNOWN: 0.4,
+    Section.KNOWN: 0.3,
 }
 """The shares of the room that sections get before the best items of all take the rest."""
 
@@ -51,11 +51,14 @@ class Room:
         self._share_out(order, self.left)
         return self.chosen
 
-    def _score(self, index: int) -> float:
-        """Return the score of an item, less what it takes to tell it at all."""
+    def _score(self, index: int, variant: int) -> float:
+        """Return the score of an item, less what it takes to tell this variant of it."""
         item = self.items[index]
-        length = len(item.variants[-1]) + len(item.before)
-        return item.score - DOUBLE * log2(max(SHORT, length))
+        # Talk is worth what its shortest variant says; a longer one of anything else may be a dump.
+        measured = item.variants[-1 if item.section is Section.TALK else variant]
+        length = len(measured) + len(item.before)
+        steps = len(item.variants) - 1 - variant
+        return item.score - STEP * steps - DOUBLE * log2(max(SHORT, length))
 
     def _share_out(self, order: Sequence[int], room: int) -> None:
         """Tell more of items in about `room` tokens.
@@ -63,10 +66,9 @@ class Room:
         Longer variants of the best go before the shortest ones of others.
         """
         bids = [
-            (self._score(index) - STEP * (last - variant), -index, variant)
+            (self._score(index, variant), -index, variant)
             for index in order
-            for last in [len(self.items[index].variants) - 1]
-            for variant in range(last + 1)
+            for variant in range(len(self.items[index].variants))
         ]
         for _, place, variant in sorted(bids, reverse=True):
             if room > 0:

@@ -72,12 +72,14 @@ _IDLE = re.compile(r"\s*[-*_]*\s*")
 _INLINE = re.compile(r"`([^`]{1,4000})`")
 _PATH_IN = re.compile(r"[\w@~.+/-]{1,200}\.[A-Za-z]\w{0,9}\b")
 _SUMMARY = re.compile(r"<summary>\s{0,40}([^<]{0,2000})</summary>")
-_CHANGED = re.compile(
+CHANGED = re.compile(
     r"(?:The file|File created successfully at:?|Applied \d{1,4} edits? to) (\S{1,400}?):?(?: |$)",
     re.MULTILINE,
 )
+NUMBERED = re.compile(r"^\s*\d+(?:→|│|\t|:\s)", re.MULTILINE)
+"""The number of a line of a file."""
 _EDITORS = re.compile(r"(?i)edit|writ|replace|insert|patch|creat|delet|remov|update|undo")
-SEARCHES = re.compile(r"(?i)(?:\w*grep\w*|glob|\w*search|\w*fetch|task|agent)\Z")
+SEARCHES = re.compile(r"(?i)(?:\w*grep\w*|glob|\w*search|\w*fetch|task|agent|listed|searched)\Z")
 _READ_TITLES = ("Read ", "Searched ", "Grep ", "Listed ", "Web ", "Fetched ")
 _TITLES = (*_READ_TITLES, "Edit", "Ran ", "Terminal ", "Created ", "Deleted ", "MCP ")
 _LOG_SHARE, _LOG_LINES, _LONGEST = 0.5, 2, 400
@@ -145,6 +147,8 @@ class _Scanner:
     def _read_prose(self, line: str) -> None:
         if ("```" in line or "~~~" in line) and (fence := _FENCE.match(line)):
             self._open(Kind.FENCED, fence[1], fence[2].strip())
+        elif line.strip() == "<source>":
+            self._open(Kind.FENCED, "</source>", "")
         elif opens_block(line):
             self._open(Kind.FENCED, "", "")
             self._lines.append(line)
@@ -159,6 +163,9 @@ class _Scanner:
             self._lines.append(line)
 
     def _read_fenced(self, line: str) -> None:
+        if self._closing.startswith("<") and line.strip() == self._closing:
+            self.end()
+            return
         fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
         info = fence[2].strip() if fence else ""
         is_end = fence and not info and fence[1].startswith(self._closing)
@@ -210,15 +217,13 @@ def pasted(lines: Sequence[str], *, listed: bool = False) -> Happening | None:
     return Happening.OUTPUT if logged else Happening.CODE
 
 
-def read_text(
-    text: str, base: Event, *, runs: bool, hosted: bool = False, calls: bool = False
-) -> list[Event]:
+def read_text(text: str, base: Event, *, hosted: bool = False, calls: bool = False) -> list[Event]:
     """Return the events that a message of the assistant tells, with the turn and id of `base`.
 
-    `runs` states that the last block is a command whose output is the next message, `hosted` that
-    a host may print in it. Of an assistant that `calls` tools, a diff in prose is only shown.
+    `hosted` states that a host may print in it. Of an assistant that `calls` tools, a diff in prose
+    is only shown.
     """
-    events = [*_read(text, base, runs=runs, hosted=hosted, calls=calls)]
+    events = [*_read(text, base, hosted=hosted, calls=calls)]
     if not _NO_MATCH.search(text):
         return events
     # The host repeats the blocks that it could not apply.
@@ -232,11 +237,10 @@ def read_text(
     ]
 
 
-def _read(text: str, base: Event, *, runs: bool, hosted: bool, calls: bool) -> Iterator[Event]:
+def _read(text: str, base: Event, *, hosted: bool, calls: bool) -> Iterator[Event]:
     parts = segments(text)
     hosted = hosted or _HOSTED.search(text) is not None
     applied = [*map(str.strip, _APPLIED.findall(text))] if hosted else None
-    last = max((place for place, part in enumerate(parts) if part.kind is Kind.FENCED), default=-1)
     label, taken = "", -1
     for place, part in enumerate(parts):
         after = parts[place + 1 : place + 2]
@@ -250,11 +254,10 @@ def _read(text: str, base: Event, *, runs: bool, hosted: bool, calls: bool) -> I
             path = path_label(named) or label
             printed = [part for part in after if part.kind is Kind.FENCED]
             is_shown = language in SHELLS and printed and printed[0].language.lower() in _OUTPUTS
-            output = printed[0].text if is_shown else None
-            taken = place + 1 if output is not None else taken
-            if (output is not None or (runs and place == last)) and "<<<<<<<" not in part.text:
+            if is_shown and "<<<<<<<" not in part.text:
+                taken = place + 1
                 command = read_command(part.text.strip().removeprefix("$ "))
-                yield from call_events(command, base._replace(name=language or "shell"), output)
+                yield from call_events(command, base._replace(name=language), printed[0].text)
             else:
                 is_shown = calls and not hosted
                 yield from _block(part.text, language, path, base, applied, is_shown=is_shown)
@@ -384,7 +387,7 @@ def _path_in(title: str, body: str) -> str:
     head = body.partition("\n")[0]
     inline = _INLINE.search(title) or _INLINE.fullmatch(head.strip())
     titled = title.rpartition(" file: ")[2] if " file: " in title else inline[1] if inline else ""
-    changed = _CHANGED.search(body)
+    changed = CHANGED.search(body)
     return titled or (changed[1] if changed else "")
 
 
@@ -394,7 +397,7 @@ def _edits_in(name: str, path: str, blocks: Sequence[Segment]) -> Iterator[Edit]
     for block in blocks:
         if _is_edit(block.text, block.language):
             yield from _edits_of(block.text, block.language, path)
-        elif _CHANGED.match(block.text):
+        elif CHANGED.match(block.text):
             yield Edit(path, Change.INSERT)
         elif writes:
             yield Edit(path, Change.WRITE, text=block.text)
@@ -444,7 +447,7 @@ def _prose(text: str, base: Event, *, hosted: bool) -> Iterator[Event]:
             continue
         if kind := pasted(lines, listed=listed):
             yield from statement()
-            yield base._replace(happening=kind, text="\n".join(lines))
+            yield base._replace(happening=kind, text="\n".join(lines), name=kind)
         else:
             listed = is_item(lines[0]) or (listed and lines[0][:1] in " \t")
             said.append("\n".join(lines))

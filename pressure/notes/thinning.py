@@ -13,6 +13,9 @@ from .prose import sentences_of
 LONG_LINE = 240
 """A line of more characters is read as sentences, and is never picked."""
 
+SHORT_LINE = 10
+"""The most characters of a line that is told between two others: as many as its mark takes."""
+
 _DEFINES = re.compile(
     r"\s*(?:\d+(?:→|│|\t|:\s)\s*)?"
     r"(?:async |export |public |private |static |pub |default |abstract )*(?:"
@@ -58,8 +61,11 @@ def pieces_of(text: str) -> Iterator[Piece]:
 
 def printed(pieces: Sequence[Piece], kept: Sequence[int]) -> str:
     """Return the pieces `kept`; each gap is a line that counts it, or a mark inside a line."""
-    texts = list[str]()
-    for before, place in pairwise((-1, *sorted(kept), len(pieces))):
+    texts, shown = list[str](), {*kept}
+    for place in kept:
+        if place + 2 in shown and len(pieces[place + 1].text) <= SHORT_LINE:
+            shown.add(place + 1)
+    for before, place in pairwise((-1, *sorted(shown), len(pieces))):
         gap = pieces[before + 1 : place]
         omitted = [piece.line for piece in gap]
         line = pieces[before].line if before >= 0 else -1

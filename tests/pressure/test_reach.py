@@ -64,13 +64,13 @@ def test_a_share_of_nothing_is_nothing() -> None:
     assert not {"t9", "t10", "t12"} & set(everything.plan_within(window, tokens).lowered)
 
 
-def test_the_tail_of_a_meeting_is_a_share_of_the_room() -> None:
-    """Short turns of several people stay as far as the share reaches, not six of them."""
+def test_the_tail_is_a_share_of_the_room() -> None:
+    """Short turns stay as far as the share reaches, which is more in a meeting, not six of them."""
     names = ("Ann", "Bo")
     said = [Turn("user", f"The berth {n} is free.", name=names[n % 2]) for n in range(90)]
     alone = [Turn("user", f"The berth {n} is free.", name="Ann") for n in range(90)]
-    kept = [
-        len(ContextProjector().compress(extended(opened(), turns), 0.3).kept)
-        for turns in (said, alone)
-    ]
-    assert kept[0] > 12 > kept[1]
+    windows = extended(opened(), said), extended(opened(), alone)
+    kept = [len(ContextProjector().compress(window, 0.3).kept) for window in windows]
+    assert kept[0] > kept[1] > 12
+    for reach in (Reach(keep_recent=0), Reach(keep_recent_tokens=60)):
+        assert len(ContextProjector(reach=reach).compress(windows[1], 0.3).kept) < 12

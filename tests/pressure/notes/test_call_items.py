@@ -290,8 +290,8 @@ def test_a_file_that_was_read_is_told_with_its_path_and_size() -> None:
     assert "src/quays.py:\n def moor_0(quay):" in text
 
 
-def test_what_was_read_before_an_edit_says_so() -> None:
-    """Nobody takes it for the file as it is now."""
+def test_what_was_read_before_an_edit_is_only_named() -> None:
+    """It is not the file as it is now; what an editor shows of its edit is."""
     first = called("read_file", '{"path": "src/quays.py"}', SOURCE, "a")
     given = {
         "path": "src/quays.py",
@@ -300,8 +300,15 @@ def test_what_was_read_before_an_edit_says_so() -> None:
     }
     edit = called("str_replace", json.dumps(given), "ok", "b")
     again = called("read_file", '{"path": "src/quays.py"}', SOURCE, "c")
-    assert "src/quays.py (before a later edit):\n" in summarise([*first, *edit], 900)
-    assert "before a later edit" not in summarise([*first, *edit, *again], 900)
+    edited = summarise([*first, *edit], 900)
+    assert "read: src/quays.py (80 lines)" in edited
+    assert "moor_7" not in edited
+    assert "moor_7" in summarise([*first, *edit, *again], 900)
+    lines = "\n".join(f"  {number}→def tie_{number}(quay):" for number in range(1, 9))
+    shown = called("str_replace", json.dumps(given), f"The file has been updated.\n{lines}", "b")
+    text = summarise([*first, *shown], 900)
+    assert "src/quays.py:\n def tie_1(quay):" in text
+    assert "has been updated" not in text
 
 
 def test_output_of_numbered_lines_is_a_file_that_was_read() -> None:

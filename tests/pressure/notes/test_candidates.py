@@ -52,6 +52,19 @@ def test_what_was_read_is_flat() -> None:
         )
 
 
+def test_a_result_that_is_read_after_its_command_belongs_to_it() -> None:
+    """A session reads each turn once, and the two of them may leave one by one."""
+    turns = [
+        user("Mend the pump."),
+        assistant("I look.\n\n```bash\ncat pump.cfg\n```"),
+        user("<returncode>0</returncode>\n<output>\nvalve = V-12\n</output>"),
+    ]
+    known = Candidates().reading(turns[:2]).within(12).reading(turns[2:])
+    assert known.events[-1] == Candidates().reading(turns).events[-1]
+    assert known.events[-1].command == "cat pump.cfg"
+    assert known.events[-1].text == "valve = V-12"
+
+
 def edited(number: int) -> list[Turn]:
     """Return an edit of a file that no other call names."""
     old, new = (f"{letter} = {number}\n" * 30 for letter in "xy")

@@ -107,6 +107,21 @@ def test_a_closing_report_is_told_whole() -> None:
     assert found(turns, is_answered=True)[-1].score < last.score
 
 
+def test_a_report_around_code_is_one() -> None:
+    """Long code in it is counted; what the user repeats is told where the user says it."""
+    code = "\n".join(f"seal_{number} = new" for number in range(9))
+    report = f"The pump is repaired.\n\n```ini\n{code}\n```\n\nThe seal of hall Q is new."
+    (item,) = found([*talk("Repair it."), *ran("fix", "ok"), assistant(report)])
+    assert item.variants == (
+        "assistant: The pump is repaired.\n[… 9 ini lines]\nThe seal of hall Q is new.",
+    )
+    turns = [*talk("Repair it.", report), user("The pump is repaired. Fine."), *talk("Paint.")]
+    turns += [user("The seal of hall Q is new.")]
+    assert [each.variants for each in found(turns)] == [
+        ("assistant: The pump is repaired.\n[… 9 ini lines]",)
+    ]
+
+
 @pytest.mark.parametrize("text", ["Is there anything else?", "You're welcome!", "Which one?"])
 def test_thanks_and_questions_report_nothing(text: str) -> None:
     """They end a talk without telling anything."""

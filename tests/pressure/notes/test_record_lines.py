@@ -218,3 +218,18 @@ def test_as_many_records_as_fit_are_told(room: int) -> None:
     assert len(text) <= room
     if "[… " in text.splitlines()[-1:]:
         assert text.count("rooms R-") + int(text.rpartition("[… ")[2].split()[0]) == 10
+
+
+def test_of_a_record_of_which_somebody_spoke_the_view_needs_what_it_does_not_name() -> None:
+    """Who goes on changes that one, not one that was only looked up beside it."""
+    berths = [
+        {"berth_id": f"B-{n}70", "owner_id": f"O-{n}41", "paid_with": f"card_{n}000411", "size": n}
+        for n in range(1, 9)
+    ]
+    turns = [user("My berth is B-570.")]
+    for berth in berths:
+        asked = json.dumps({"berth_id": berth["berth_id"]})
+        turns += called("get_berth", asked, json.dumps(berth), str(berth["size"]))
+    text = summarise(turns, 90)
+    assert "B-570: " in text
+    assert "card_5000411" in text

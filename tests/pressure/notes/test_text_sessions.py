@@ -33,6 +33,9 @@ def spoken(text: str) -> list[str]:
         ("1. Paint\n2. Dry", ["say"]),
         ("Add this:\n\ndef paint():\n    self.wall = RED", ["say", "code"]),
         ("<think>It rains.</think>", ["think"]),
+        ("pump.py\n<source>\nx = 1\n</source>\n\n> Applied edit to pump.py", ["write"]),
+        ("```bash\ngo test -v ./pump\n```\n```\n3 passed\n```", ["run"]),
+        ("```bash\ngo -v\n```\n```\n1.25\n```", ["read"]),
     ],
 )
 def test_the_parts_of_a_message_are_told_apart(text: str, expected: list[str]) -> None:
