@@ -27,7 +27,8 @@ MOST_OF_PLACE = 40
 _AROUND = " *_.…:"
 """What may stand around a sentence that is only a scope."""
 SPEAKER = re.compile(
-    r"\A(?:[A-Z][\w.]* ){1,2}(?!Rules?:|Guidelines?:|Instructions?:|Policy:)[A-Z]\w*: "
+    r"\A(?:[A-Z][\w.-]* (?:(?:d[aeiu]|del|van|von|der) )?){1,2}"
+    r"(?!Rules?:|Guidelines?:|Instructions?:|Policy:)[A-Z][\w-]*: "
 )
 """A speaker's name before a statement, as in the minutes of a meeting, and no heading."""
 

@@ -50,6 +50,8 @@ def test_a_rule_is_a_record() -> None:
         Turn("user", f"The sign says “{NEVER}”"),
         Turn("user", f"> {NEVER}"),
         Turn("user", f"<file>\n{NEVER}\n</file>"),
+        Turn("user", f"Ann: {NEVER}", name="Ann"),
+        Turn("user", "Ann de Boer: Here we go."),
         Turn("assistant", NEVER, metadata={RULE: {"kind": "instruction", "scope": ""}}),
         Turn("user", ""),
     ],
@@ -267,6 +269,13 @@ def test_only_the_last_sentence_that_may_end_a_rule_stands_beside_it() -> None:
     found = window(old, *said).rules.all
     assert [rule.text for rule in found] == [old, said[-1]]
     assert [rule.later_than for rule in found] == ["", found[0].id]
+
+
+def test_a_sentence_that_may_end_a_rule_may_be_said_again() -> None:
+    """It stands once, as the later one."""
+    old, said = NEVER, "One table here is fine, but only here."
+    found = window(old, said, said).rules.all
+    assert [(rule.text, rule.later_than) for rule in found] == [(old, ""), (said, found[0].id)]
 
 
 def test_a_summary_says_which_rules_are_later() -> None:
