@@ -63,10 +63,9 @@ class Room:
         Longer variants of the best go before the shortest ones of others.
         """
         bids = [
-            (self._score(index) - STEP * (last - variant), -index, variant)
+            (self._score(index) - step, -index, variant)
             for index in order
-            for last in [len(self.items[index].variants) - 1]
-            for variant in range(last + 1)
+            for variant, step in enumerate(_steps(self.items[index]))
         ]
         for _, place, variant in sorted(bids, reverse=True):
             if room > 0:
@@ -100,3 +99,8 @@ class Room:
         told = self._price(index, now) if now <= last else -self._entry(index)
         more = self._price(index, variant) - told
         return self._spend(index, variant, more) if more <= self.left else 0
+
+
+def _steps(item: Item) -> Sequence[float]:
+    """Return what each variant takes off the score of an item: the longer, the more."""
+    return item.steps or [STEP * number for number in reversed(range(len(item.variants)))]
