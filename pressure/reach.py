@@ -376,9 +376,13 @@ def _unanswered(atoms: AtomColumns) -> Sequence[int]:
 
 
 def _is_meeting(turns: Sequence[Turn], reach: Reach) -> bool:
-    """Return whether several named people talk, mostly in short turns."""
+    """Return whether several named people talk, or users alone."""
+    if not reach.fills_share:
+        return False
     names = {turn.name for turn in turns if turn.role is Role.USER and turn.name}
-    return len(names) > 1 and reach.fills_share
+    return len(names) > 1 or all(
+        turn.role is Role.USER or turn.role is Role.SYSTEM for turn in turns
+    )
 
 
 def _tail_start(atoms: AtomColumns, reach: Reach) -> int:

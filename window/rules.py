@@ -179,7 +179,7 @@ class _Reader:
                 self._add(turn, 1, turn.text, kind, scope)
             case _ if turn.is_gist:
                 self._read_summary(turn)
-            case _:
+            case _ if not _is_minuted(turn):
                 self._read_text(turn, turn.text)
 
     def _read_text(self, turn: Turn, text: str) -> None:
@@ -193,8 +193,7 @@ class _Reader:
             if effect in (Effect.REPLACES, Effect.MAY_END) or (found and effect is Effect.KEEPS):
                 number += 1
                 kind = found.kind if found else RuleKind.INSTRUCTION
-                if older:
-                    self._drop_guesses(older)
+                self._drop_guesses(older)
                 added = self._add(turn, number, said, kind.value, found.scope if found else "")
                 if older:
                     self._mark_later([added], older)
@@ -322,6 +321,12 @@ def _about(sentence: str, rules: list[Rule]) -> list[Rule]:
     """Return the rules that share a subject with `sentence`."""
     about = subjects_of(unquoted(sentence)) if len(sentence) <= _LONGEST else frozenset()
     return [rule for rule in rules if about & subjects_of(rule.text)]
+
+
+def _is_minuted(turn: Turn) -> bool:
+    """Return whether a turn begins with the name of its speaker: people talk to each other."""
+    name, _, said = turn.text.partition(": ")
+    return bool(turn.name and said) and re.sub(r"\W", "_", name) == turn.name
 
 
 def _is_guess(rule: Rule) -> bool:

@@ -27,13 +27,14 @@ MOST_OF_PLACE = 40
 _AROUND = " *_.…:"
 """What may stand around a sentence that is only a scope."""
 SPEAKER = re.compile(
-    r"\A(?:[A-Z][\w.]* ){1,2}(?!Rules?:|Guidelines?:|Instructions?:|Policy:)[A-Z]\w*: "
+    r"\A(?:[A-Z][\w.-]* (?:(?:d[aeiu]|del|van|von|der) )?){1,2}"
+    r"(?!Rules?:|Guidelines?:|Instructions?:|Policy:)[A-Z][\w-]*: "
 )
 """A speaker's name before a statement, as in the minutes of a meeting, and no heading."""
 
-PASTED_SENTENCES, CLEAR = 40, 28
-"""From how many sentences on a text is likely to be pasted, by a host or from a document, and the
-least score by itself that a rule has there: only what is clearly one counts."""
+LONG_SENTENCES, CLEARER, CLEAR = 8, 3, 60
+"""From how many sentences on a text may be pasted, by a host or from a document: the more it has,
+the clearer a rule must be. For each sentence its score by itself is higher, up to the last."""
 STORY_SENTENCES, NARRATED = 4, 0.75
 """The fewest sentences of a story, and how many words such as "I" and "my" each has on average."""
 _STEP = re.compile(r"\d+[.)] ")
@@ -146,7 +147,7 @@ def _stated(content: str) -> Iterator[FoundRule]:
             sentence = one_line(text)
             is_long = len(sentence) > LONGEST
             score, leads = (-MOST_OF_PLACE, False) if is_long else _read(sentence)
-            if len(spans) >= PASTED_SENTENCES and score < CLEAR:
+            if len(spans) >= LONG_SENTENCES and score < min(CLEAR, CLEARER * len(spans)):
                 score = -MOST_OF_PLACE
             is_rule = score > -MOST_OF_PLACE and (
                 score + _place(content, spans, number, sentence) > 0

@@ -30,6 +30,8 @@ class Item(NamedTuple):
 
     Records of one answer are items with the same `group`, which opens the first of them that is
     told; `of` is the number of them all, and `parent` names a record's container.
+
+    `steps` are what the variants take off the score, if that is known.
     """
 
     section: Section
@@ -40,6 +42,7 @@ class Item(NamedTuple):
     group: str = ""
     of: int = 0
     parent: str = ""
+    steps: tuple[float, ...] = ()
 
 
 MARK = "[…]"

@@ -57,8 +57,8 @@ class Room:
         # Talk is worth what its shortest variant says; a longer one of anything else may be a dump.
         measured = item.variants[-1 if item.section is Section.TALK else variant]
         length = len(measured) + len(item.before)
-        steps = len(item.variants) - 1 - variant
-        return item.score - STEP * steps - DOUBLE * log2(max(SHORT, length))
+        step = item.steps[variant] if item.steps else STEP * (len(item.variants) - 1 - variant)
+        return item.score - step - DOUBLE * log2(max(SHORT, length))
 
     def _share_out(self, order: Sequence[int], room: int) -> None:
         """Tell more of items in about `room` tokens.

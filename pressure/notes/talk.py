@@ -8,8 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import dropwhile, groupby, pairwise
-from math import inf
+from itertools import accumulate, dropwhile, groupby, pairwise
+from math import inf, log2
 from typing import NamedTuple
 
 from polycontext.linearity import constraint_sentences
@@ -22,11 +22,15 @@ from .items import MARK, Item, Section, left_out
 from .lines import SPOKEN_LINE
 from .pieces import letters_of, one_line
 from .prose import is_item, lines_of, sentences_of
+from .room import DOUBLE, FIRST, SHORT
 from .thinning import thin, thinned
 
-LEVELS = (1.2, 1.8, 3.0)
+LEVELS, FINE = (1.2, 1.8, 3.0), (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.8, 3.0)
 """The shares of the room that the sentences of an item's variants fill, over all items; the longest
-variant has all of them."""
+variant has all of them. Where no assistant speaks, they are finer, so that the best sentences of
+all messages go before others of one."""
+NEWEST = 0.4
+"""The share of the room that the newest sentences fill: what comes next refers to them."""
 
 _ROOM = 0.2
 """The share of the text that the room is unless it is stated."""
@@ -43,6 +47,7 @@ _LEAST_TERMS, _SENTENCE_COST = 3, 16
 _ASKS, _ASSISTANT, _DEMANDS = 0.7, 0.35, 2.0
 _LONG_TALK, _ONCE, _WORDS = 40, 0.4, (Kind.WORD, Kind.NAME)
 """In a talk of so many messages, a word that stands in one of them is rarely what it is about."""
+_TOLD = {Kind.NUMBER: 3.5, Kind.NAME: 2.0}
 _WANTED = 2.0
 """By how much questions, an assistant's words and a user's demands weigh."""
 
@@ -61,6 +66,12 @@ _CORRECTS = re.compile(
     r"|(?:sorry|i mean|or rather|correction|scratch that|nein|vielmehr|pardon|perdón)\b)",
     re.IGNORECASE,
 )
+_REFERS = re.compile(
+    r"(?:(?:and|but|so|because|also|then) )*(?:it|they|that|this|these|those|he|she|him|her|them"
+    r"|their|its|his|which|who|both|neither|such)\b|(?:and|but|so|because|otherwise|instead|well)\b",
+    re.IGNORECASE,
+)
+"""Words at the beginning of a sentence that refer to the one before it."""
 _TAIL = 8
 _SOUND, _MANY_SOUNDS = re.compile(r"\{[a-z]{3,20}\}"), 5
 """A mark of a transcript, and in how many messages it stands."""
@@ -80,7 +91,7 @@ class _Message(NamedTuple):
 class _Sentence(NamedTuple):
     """A sentence or list item of a message; an item has its list's introduction and length.
 
-    `at` is the room in which it is one of the best.
+    `number` counts the sentences of its message; `at` is the room in which it is one of the best.
     """
 
     message: int
@@ -90,6 +101,7 @@ class _Sentence(NamedTuple):
     factor: float
     head: str = ""
     listed: int = 0
+    number: int = 0
     at: float = inf
 
 
@@ -121,7 +133,7 @@ def talk_items(
     ('assistant: Which seat would you like?', 'user: 14C, please.')
     """
     messages = _messages(events)
-    is_assisted = _is_assisted(messages)
+    is_assisted, are_users = _is_assisted(messages), all(each.is_user for each in messages)
     questions = [_question_before(messages, place) for place in range(len(messages))]
     sentences = [
         each
@@ -132,38 +144,42 @@ def talk_items(
     size = sum(len(each.text) for each in sentences)
     room = max(1, int(_ROOM * size) if room is None else room)
     told = dict[int, list[_Sentence]]()
-    for each in _ranked(_wanted(sentences, asked), messages, total):
+    for each in _ranked(_wanted(sentences, asked), messages, total, room):
         told.setdefault(each.message, []).append(each)
     last = _last_long_answer(messages) if is_assisted else -1
     items = list[Item]()
     for place, message in enumerate(messages):
         question = f"{messages[place - 1].speaker}: {questions[place]}" if questions[place] else ""
-        chosen = told.get(place, [])
-        best = min((each.at for each in chosen), default=inf) / room / LEVELS[-1]
-        score = _LEAST + (_MOST - _LEAST) * (1 - best) if best < 1 else _REST
-        variants = _variants(message, chosen, room)
         if place == last:
             texts = thinned(thin(message.text, _THINNED[0]), *_THINNED[1:])
-            variants, score = [f"{message.speaker}: {text}" for text in texts], _LAST
-        elif not variants and question and is_assisted and message.is_user:
-            variants = [f"{message.speaker}: {one_line(message.text)}"]
-            score = _ANSWERED
-        if variants:
-            told_as = tuple(dict.fromkeys(variants))
-            items.append(Item(Section.TALK, message.event, score, told_as, question))
+            variants = tuple(f"{message.speaker}: {text}" for text in texts)
+            items.append(Item(Section.TALK, message.event, _LAST, variants, question))
+        elif chosen := told.get(place):
+            items.append(_told(message, chosen, room, question, is_fine=are_users))
+        elif question and is_assisted and message.is_user:
+            variants = (f"{message.speaker}: {one_line(message.text)}",)
+            items.append(Item(Section.TALK, message.event, _ANSWERED, variants, question))
     return [*_dated(items, messages)]
 
 
-def _variants(message: _Message, chosen: Sequence[_Sentence], room: int) -> list[str]:
-    """Return the texts of a message at the levels at which it has any, from long to short."""
-    found = [
-        _written(message, kept)
-        for level in (inf, *reversed(LEVELS))
-        if (kept := [each for each in chosen if each.at <= level * room])
-    ]
-    is_short = len(message.text) <= _WHOLE and "\n" not in message.text
-    whole = [f"{message.speaker}: {message.text}"] if found and is_short else []
-    return [*whole, *found]
+def _told(
+    message: _Message, chosen: Sequence[_Sentence], room: int, question: str, *, is_fine: bool
+) -> Item:
+    """Return the item of a message, whose variants have its sentences up to shares of the room."""
+    best = min(each.at for each in chosen) / room
+    texts = dict[str, float]()
+    for level in (*(FINE if is_fine else LEVELS), inf):
+        if kept := [each for each in chosen if each.at <= level * room]:
+            texts.setdefault(_written(message, kept), min(level, LEVELS[-1]) - best)
+    if len(message.text) <= _WHOLE and "\n" not in message.text:
+        texts.setdefault(f"{message.speaker}: {message.text}", LEVELS[-1])
+    variants, slope = tuple(reversed(texts)), (_MOST - _LEAST) / LEVELS[-1]
+    score = _MOST - slope * best if best < LEVELS[-1] else _REST
+    if not is_fine:
+        return Item(Section.TALK, message.event, score, variants, question)
+    steps = tuple(slope * max(0.0, level) for level in reversed(texts.values()))
+    score += DOUBLE * log2(max(SHORT, len(variants[-1]) + len(question)) / SHORT)
+    return Item(Section.TALK, message.event, min(FIRST, score), variants, question, steps=steps)
 
 
 def _messages(events: Sequence[Event]) -> list[_Message]:
@@ -253,7 +269,7 @@ def _sentences(place: int, message: _Message, *, is_assisted: bool) -> list[_Sen
         if is_assisted and message.is_user
         else set[str]()
     )
-    head, sizes = "", Counter[str]()
+    head, count, sizes = "", 0, Counter[str]()
     found = list[_Sentence]()
     for number, line in enumerate(lines_of(message.text)):
         is_listed = is_item(line) or line.lstrip().startswith("[… ")
@@ -263,6 +279,7 @@ def _sentences(place: int, message: _Message, *, is_assisted: bool) -> list[_Sen
             sizes[head] += 1
         ends = [] if is_listed else _uncorrected_ends(line)
         for start, end in pairwise((0, *ends, len(line))):
+            count += 1
             text = line[start:end].strip()
             terms = terms_of(text)
             is_demand = one_line(text) in demands
@@ -270,9 +287,8 @@ def _sentences(place: int, message: _Message, *, is_assisted: bool) -> list[_Sen
                 continue
             factor = _DEMANDS if is_demand else 1 if message.is_user else _ASSISTANT
             under = head if is_listed else ""
-            found.append(
-                _Sentence(place, text, number, terms, factor * (_ASKS if _asks(text) else 1), under)
-            )
+            factor *= _ASKS if _asks(text) else 1
+            found.append(_Sentence(place, text, number, terms, factor, under, number=count))
     return [each._replace(listed=sizes[each.head]) for each in found]
 
 
@@ -301,41 +317,84 @@ def _is_filler(terms: Sequence[str]) -> bool:
 
 
 def _ranked(
-    sentences: Sequence[_Sentence], messages: Sequence[_Message], total: int
+    sentences: Sequence[_Sentence], messages: Sequence[_Message], total: int, room: int
 ) -> list[_Sentence]:
     """Return the sentences that add something, in order, each with the room that it needs.
 
-    The next best is always the one whose new terms are worth most for its length.
+    The next best is always the one whose new terms are worth most for its length. Where no
+    assistant speaks, the newest come first, and one that refers to the sentence before it takes
+    that along.
     """
-    weights = weights_of(((messages[each.message].turn, each.terms) for each in sentences), total)
-    if len(messages) >= _LONG_TALK:
-        heard = Counter((each.message, term) for each in sentences for term in {*each.terms})
-        times = Counter(term for _, term in heard)
-        weights = {
-            term: weight * (_ONCE if times[term] == 1 and kind_of(term) in _WORDS else 1)
-            for term, weight in weights.items()
-        }
+    are_users = all(message.is_user for message in messages)
+    weights = _weights(sentences, messages, total)
     held, size, places = set[str](), 0.0, dict[int, float]()
     costs = [
         len(each.text) + _SENTENCE_COST + len(messages[each.message].speaker) for each in sentences
     ]
 
-    def worth(place: int) -> float:
-        each = sentences[place]
-        return -each.factor * sum(weights[t] for t in each.terms if t not in held) / costs[place]
+    def needed(place: int) -> list[int]:
+        before = _referent(sentences, place) if are_users else place
+        return [place] if before == place or before in places else [before, place]
 
-    queue = [(worth(place), place) for place in range(len(sentences))]
+    def worth(place: int) -> float:
+        both = needed(place)
+        gain = sum(
+            weights[term] * sentences[each].factor
+            for each in both
+            for term in sentences[each].terms
+            if term not in held
+        )
+        return -gain / sum(costs[each] for each in both)
+
+    def take(place: int) -> None:
+        nonlocal size
+        size += costs[place]
+        places[place] = size
+        held.update(sentences[place].terms)
+
+    for place in filter(worth, _newest(costs, NEWEST * room * are_users)):
+        take(place)
+    queue = [(worth(place), place) for place in range(len(sentences)) if place not in places]
     heapify(queue)
     while queue:
         _, place = heappop(queue)
-        now = worth(place)
+        now = 0.0 if place in places else worth(place)
         if queue and now > queue[0][0]:
             heappush(queue, (now, place))
         elif now:
-            size += costs[place]
-            places[place] = size
-            held.update(sentences[place].terms)
+            for each in needed(place):
+                take(each)
     return [sentences[place]._replace(at=places[place]) for place in sorted(places)]
+
+
+def _newest(costs: Sequence[int], room: float) -> list[int]:
+    """Return the places of the last costs that fit, the last first."""
+    number = sum(size <= room for size in accumulate(reversed(costs)))
+    return [*range(len(costs) - 1, len(costs) - 1 - number, -1)]
+
+
+def _referent(sentences: Sequence[_Sentence], place: int) -> int:
+    """Return the place of the sentence to which one refers, or its own."""
+    each, before = sentences[place], sentences[place - 1]
+    is_next = before.message == each.message and before.number == each.number - 1
+    return place - 1 if is_next and _REFERS.match(each.text) else place
+
+
+def _weights(
+    sentences: Sequence[_Sentence], messages: Sequence[_Message], total: int
+) -> Mapping[str, float]:
+    """Return the worth of each term; where no assistant speaks, figures and names have more."""
+    weights = weights_of(((messages[each.message].turn, each.terms) for each in sentences), total)
+    heard = Counter((each.message, term) for each in sentences for term in {*each.terms})
+    times = Counter(term for _, term in heard)
+    is_long = len(messages) >= _LONG_TALK
+    factors = _TOLD if all(message.is_user for message in messages) else {}
+
+    def factor(term: str) -> float:
+        kind = kind_of(term)
+        return _ONCE if is_long and times[term] == 1 and kind in _WORDS else factors.get(kind, 1.0)
+
+    return {term: weight * factor(term) for term, weight in weights.items()}
 
 
 def _question_before(messages: Sequence[_Message], place: int) -> str:
@@ -365,7 +424,7 @@ def _written(message: _Message, sentences: Sequence[_Sentence]) -> str:
             if before is None or each.line != before.line:
                 lines.append(each.text)
             else:
-                is_next = f"{before.text} {each.text}" in message.text
+                is_next = each.number == before.number + 1
                 lines[-1] += f" {'' if is_next else f'{MARK} '}{each.text}"
         if head and len(chosen) < chosen[0].listed:
             lines.append(left_out(chosen[0].listed - len(chosen), "item"))

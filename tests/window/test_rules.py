@@ -50,6 +50,8 @@ def test_a_rule_is_a_record() -> None:
         Turn("user", f"The sign says “{NEVER}”"),
         Turn("user", f"> {NEVER}"),
         Turn("user", f"<file>\n{NEVER}\n</file>"),
+        Turn("user", f"Ann: {NEVER}", name="Ann"),
+        Turn("user", "Ann de Boer: Here we go."),
         Turn("assistant", NEVER, metadata={RULE: {"kind": "instruction", "scope": ""}}),
         Turn("user", ""),
     ],
