@@ -1,4 +1,4 @@
-from . import codec, effects, json_data, law
+from . import codec, effects, guesses, json_data, law
 from .calls import Guided, guided, look_up, misused, with_usage
 from .column import Column
 from .errors import (
@@ -39,6 +39,7 @@ __all__ = [
     "codec",
     "did_you_mean",
     "effects",
+    "guesses",
     "guided",
     "is_installed",
     "is_number",

@@ -26,10 +26,10 @@ class _Adviser:
 
 
 def _advice(name: str) -> str:
-    from polycontext.base.guesses import import_advice  # noqa: PLC0415 - errors are rare
+    from polycontext.base import guesses  # noqa: PLC0415 - errors are rare
 
     package, _, name = name.rpartition(".")
-    return f"{name} is not in {package}.{import_advice(package, name)}"
+    return f"{name} is not in {package}.{guesses.import_advice(package, name)}"
 
 
 def __getattr__(name: str) -> Any:

@@ -143,9 +143,9 @@ class Group(click.Group):
         """Return the command that the arguments name, or suggest similar ones."""
         if args[0] in self.modules or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from polycontext.base.guesses import guess  # noqa: PLC0415 - errors are rare
+        from polycontext.base import guesses  # noqa: PLC0415 - errors are rare
 
-        meant = guess("commands", args[0])
+        meant = guesses.guess("commands", args[0])
         if meant is None and args[0] in getattr(self.get_command(ctx, "session"), "modules", ()):
             meant = f"session {args[0]}"
         use = f" Use {ctx.find_root().command_path} {meant}." if meant else ""

@@ -97,13 +97,13 @@ def about_usage(error: click.UsageError) -> str:
 
 
 def _about_option(flag: str, command: click.Command) -> str:
-    from polycontext.base.guesses import keyword_for  # noqa: PLC0415 - errors are rare
+    from polycontext.base import guesses  # noqa: PLC0415 - errors are rare
 
     if isinstance(command, click.Group):
         return f"No option {flag!r} here. Write it after the command."
     flags = [max(each.opts, key=len) for each in command.params if isinstance(each, click.Option)]
     known = {each.lstrip("-").replace("-", "_"): each for each in flags}
-    meant = keyword_for(flag.lstrip("-").replace("-", "_"), known)
+    meant = guesses.keyword_for(flag.lstrip("-").replace("-", "_"), known)
     return f"No such option {flag!r}. Use {known[meant] if meant else ', '.join(flags)}."
 
 
