@@ -67,7 +67,7 @@ def losses_of(transcript: Transcript) -> Losses:
     arguments of calls; results can be looked up again. Laws: without a compaction nothing is gone;
     a view to which `as_message` is added has lost nothing.
 
-    >>> from polycontext.transcripts import Transcript
+    >>> from polycontext.transcripts.transcript import Transcript
     >>> said = {"role": "user", "content": [{"type": "text", "text": "Never edit a.py."}]}
     >>> told = Transcript("pi", [said], [2], {}, compactions=1, view=["We fixed the price."])
     >>> [(str(each.kind), each.text) for each in losses_of(told).gone]

@@ -15,7 +15,7 @@ from .prose import is_closer, is_guess, is_intention, is_item, is_question, sent
 from .records import inline, read_json
 from .thinning import thinned
 
-_LEAST_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED, _REPORTS = 6, 60, 160, 3, 20, 6
+_LEAST_WORDS, _FEW_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED, _REPORTS = 6, 2, 60, 160, 3, 20, 6
 _LABEL = re.compile(r"\A(?:THOUGHT|DISCUSSION|Thought|Reasoning)[:\s]+")
 _OPEN = 119.0
 _CLOSING, _CLOSED, _FOUND, _VAGUE, _GUESSED, _RECENT = 84.0, 48.0, 42.0, 24.0, 0.0, 30.0
@@ -63,14 +63,15 @@ def _statements(
 ) -> Iterator[tuple[int, str, bool]]:
     """Yield the place of what the assistant said, its text, and whether the user spoke next.
 
-    Long code that a message shows between its statements is counted. Lines that the user or a
-    message that stays repeats are not told.
+    Long code that a message shows between its statements is counted. Lines of more than a few words
+    that the user or a message that stays repeats are not told.
     """
     spoken = (Happening.SAY, Happening.CODE)
     repeated = {
         line.strip()
         for event in (*(each for each in events if each.happening == Happening.ASK), *standing)
         for line in event.text.splitlines()
+        if len(line.split()) > _FEW_WORDS
     }
     for turn, run in groupby(
         enumerate(events), lambda each: each[1].turn if each[1].happening in spoken else None
@@ -80,7 +81,7 @@ def _statements(
             place, _ = said[-1]
             text = "\n\n".join(_shown(event) for _, event in said)
             lines = text.splitlines()
-            new = [line for line in lines if not (line.strip() and line.strip() in repeated)]
+            new = [line for line in lines if line.strip() not in repeated]
             text = "\n".join(new)
             after = events[place + 1 : place + 2]
             yield place, text, not after or after[0].happening == Happening.ASK

@@ -68,8 +68,8 @@ def test_the_tail_is_a_share_of_the_room() -> None:
     """Short turns stay as far as the share reaches, which is more in a meeting, not six of them."""
     names = ("Ann", "Bo")
     said = [Turn("user", f"The berth {n} is free.", name=names[n % 2]) for n in range(90)]
-    alone = [Turn("user", f"The berth {n} is free.", name="Ann") for n in range(90)]
-    windows = extended(opened(), said), extended(opened(), alone)
+    talk = [Turn(("user", "assistant")[n % 2], f"The berth {n} is free.") for n in range(90)]
+    windows = extended(opened(), said), extended(opened(), talk)
     kept = [len(ContextProjector().compress(window, 0.3).kept) for window in windows]
     assert kept[0] > kept[1] > 12
     for reach in (Reach(keep_recent=0), Reach(keep_recent_tokens=60)):

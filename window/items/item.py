@@ -24,7 +24,7 @@ FILENAME, START_LINE, END_LINE, PACKAGE = "filename", "start_line", "end_line", 
 _PATH = "item.metadata"
 _SEPARATORS = re.compile(r"[\W_]+")
 _LIKENESS = 0.85
-_READER, _MAKER = 3, 5
+_READER, _MAKER = 3, 6
 """Warning stack levels that point at the caller who reads a document or creates an item."""
 
 
