@@ -74,7 +74,11 @@ def create_app(
 
     Raises:
         MissingExtraError: the extra ``server`` is not installed.
+        InvalidOptionError, TypeError: an option is wrong, or there is none of that name.
     """
+    for name in options.keys() & {"token", "tokens"}:
+        # Without a token, anybody who reaches the server is served.
+        raise TypeError(f"create_app() has no argument {name!r}. Use access=Access((token,)).")
     chats = Chats(store, answering, Sources(resolvers), **options)
 
     @asynccontextmanager

@@ -15,12 +15,12 @@ from weakref import WeakValueDictionary
 import orjson
 
 from polycontext.agents import AgentMachine
-from polycontext.base import InvalidDataError, PolycontextError, UnknownNameError
+from polycontext.base import InvalidDataError, PolycontextError, UnknownNameError, require
 from polycontext.models import Answering
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import ContextMachine, ContextSession, SessionWriteError
 from polycontext.polynomial.session import utc_now
-from polycontext.polynomial.stores import SessionStore, SharedStore
+from polycontext.polynomial.stores import InMemoryStore, SessionStore, SharedStore
 
 from .chat import ABOUT, TIMEOUT, Chat
 from .loop_lock import LoopLock
@@ -85,6 +85,12 @@ class Chats:
         timeout: float = TIMEOUT,
         **options: Any,
     ) -> None:
+        legal = 'a store, such as SQLiteStore("chats.db")'
+        require("store", store, callable(getattr(store, "append", None)), legal)
+        require("answering", answering, callable(answering), "a function that returns an Answering")
+        # Wrong options are refused now, not when the first chat is opened.
+        tried = {name: value for name, value in options.items() if name != "listeners"}
+        ContextSession.open(InMemoryStore(), **tried)
         self._store, self._most, self._system, self._options = store, most, system, options
         self._machine = options.get("machine", ContextMachine)
         self.models, self._timeout = models or {"": answering()}, timeout

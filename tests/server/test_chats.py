@@ -13,6 +13,7 @@ import orjson
 import pytest
 import uvicorn
 
+from polycontext.base import CallerError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
@@ -362,3 +363,22 @@ def test_a_page_changes_the_rules_of_a_chat(store: SessionStore) -> None:
 
     with serving(store, max_tokens=800) as url:
         asyncio.run(talk(url))
+
+
+@pytest.mark.parametrize(
+    ("store", "options", "advice"),
+    [
+        (InMemoryStore(), {"tokens": [ANN]}, "access=Access((token,))"),
+        (InMemoryStore(), {"modle": "gpt-5"}, "Did you mean 'model'?"),
+        (InMemoryStore(), {"model": "gpt-99"}, "Did you mean 'gpt-5'"),
+        ("chats.db", {}, 'SQLiteStore("chats.db")'),
+        (InMemoryStore(), {"answering": object()}, "a function that returns"),
+    ],
+)
+def test_wrong_options_of_an_app_are_refused_when_it_is_created(
+    store: Any, options: dict[str, Any], advice: str
+) -> None:
+    """None is found out only by the first request, and no app is open that was to ask for tokens."""
+    with pytest.raises((TypeError, CallerError)) as caught:
+        create_app(store, **options)
+    assert advice in str(caught.value)
