@@ -378,7 +378,7 @@ def test_a_page_changes_the_rules_of_a_chat(store: SessionStore) -> None:
 def test_wrong_options_of_an_app_are_refused_when_it_is_created(
     store: Any, options: dict[str, Any], advice: str
 ) -> None:
-    """None is found out only by the first request, and no app that was to ask for tokens is open."""
+    """None is found out only by the first request; no app that was to ask for tokens is open."""
     with pytest.raises((TypeError, CallerError)) as caught:
         create_app(store, **options)
     assert advice in str(caught.value)
