@@ -11,7 +11,7 @@ from ..injections import features, flag_injections, score, table
 from .lines import NOTICE
 from .records import read_json
 
-SURE = 1.5
+SURE = 1.7
 """The score above which a sentence of a file that names the assistant is an injection."""
 
 _ADDRESSES = (

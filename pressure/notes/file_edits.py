@@ -26,11 +26,8 @@ _MOST_PATTERNS = 20
 _WRITES = re.compile(
     r"""\bopen\(\s{0,9}((?:["']([^"'\n]{1,200})["']|(\w{1,60}))),\s{0,9}["'][wa]"""
 )
-_WRITTEN = re.compile(
-    r"""\.(?:write|replace|insert|append)\(|\[[^][:\n]{1,80}:[^][:\n]{1,80}\]\s{0,9}=[^=]|"{3}|'{3}"""
-)
-"""What opens a file to write it, by its path or a name for that, and the lines of a script that say
-what it writes there."""
+_QUOTED = re.compile(r"(\"{3}|'{3})([^\n]{0,300}\n.*?)\1", re.DOTALL)
+"""What opens a file to write it, by its path or a name for that, and lines that a script quotes."""
 
 _DIFF_CALL = re.compile(
     r"\bgit (?:--no-pager )?diff(?: --cached| --staged| --| [\w./]{1,200}){0,9}\s*(?:[|&;]|\Z)"
@@ -255,21 +252,17 @@ def _listed(old: Sequence[str], new: Sequence[str], limit: int) -> str:
 
 
 def _edit_of_script(written: Event) -> Event | None:
-    """Return the edit that a script makes when it runs: the lines that it writes into a file."""
+    """Return the edit that a script makes when it runs, with the lines that it quotes."""
     script = written.text[:_LONGEST_TEXT]
     opened = _WRITES.search(script)
     # What is only written is a result of the script.
     is_edited = opened and len(re.findall(rf"\bopen\(\s*{re.escape(opened[1])}", script)) > 1
     path = (opened[2] or _named_path(script, opened[3])) if opened and is_edited else ""
-    told, inside = list[str](), False
-    for line in script.split("\n") if path else ():
-        quotes = line.count('"' * 3) + line.count("'" * 3)
-        if line.strip() and (inside or _WRITTEN.search(line)):
-            told.append(line)
-        inside = inside != (quotes % 2 == 1)
-    if not told:
+    if not path:
         return None
-    return written._replace(path=path, change=Change.INSERT, text="\n".join(told))
+    # What the script calls is no line of the file.
+    quoted = "\n".join(text.strip("\n") for _, text in _QUOTED.findall(script))
+    return written._replace(path=path, change=Change.INSERT, text=quoted)
 
 
 def _named_path(script: str, name: str) -> str:

@@ -60,11 +60,11 @@ def test_what_a_script_writes_into_a_file_is_an_edit_of_that_once_it_runs() -> N
     (text,) = [text for text in told([*written, *run, *ran("rm fix.py")]) if "wall.py" in text]
     assert text.splitlines() == [
         "edited wall.py:",
-        '+ paint = """def wall():',
+        "+ def wall():",
         '+     return "red"',
-        '+ """',
-        "+ lines.insert(3, paint)",
     ]
+    plain = called("write", path="fix.py", content=script.replace('"""', ""))
+    assert "edited wall.py" in told([*plain, *run])
     named = called(
         "write",
         path="fix.py",
