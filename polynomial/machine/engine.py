@@ -26,7 +26,7 @@ from statemachine.transition import Transition
 from statemachine.transition_list import TransitionList
 from statemachine.utils import run_async_from_sync
 
-from polycontext.base import InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError, require
 from polycontext.base.effects import Effect, Steps, adrive, drive
 from polycontext.window import ContextWindow
 
@@ -191,6 +191,8 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         model: Any = None,
         **options: Any,
     ) -> None:
+        fits = window is None or isinstance(window, ContextWindow)
+        require("window", window, fits, "a ContextWindow, such as ContextWindow(8000)")
         self.policy = policy or default_policy()
         self.errors: deque[Exception] = deque(maxlen=_ERRORS)
         self.failures = 0

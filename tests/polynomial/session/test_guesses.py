@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from polycontext import ContextSession
-from polycontext.base import guesses
+from polycontext import ContextMachine, ContextSession
+from polycontext.base import InvalidOptionError, guesses
 from polycontext.testing import FAST
 
 CALLS = [
+    ("compress_file('a','b',max_tokens=4000)", "RowCompressor(max_tokens=4000))"),
+    ("ContextSession(max_cost=1)", "Meter(session).limit(money=...)"),
+    ("session.add_user_turn('x', images=[])", "session.add_message(message)"),
+    ("session.compress(max_tokens=5)", "session.compress(target)"),
     ("session.add_ai_message('x')", "Use session.add_assistant_turn(text,"),
     ("session.add_messages(messages)", "Use session.extend(messages)."),
     ("session.get_messages()", "Use session.messages()."),
@@ -97,7 +101,6 @@ CALLS = [
     ("session.add_user_turn('x', pinned=True)", "Use content, name, expected_revision,"),
     ("session.add_tool_turn('x')", "Use ContextSession.add_tool_turn(content,"),
     ("session.add_tool_turn('x', call_id='c1')", "Did you mean 'tool_call_id'?"),
-    ("session.compress(max_tokens=100)", "Use target, query, expected_revision,"),
     ("session.compress(to=0.2)", "Did you mean 'target'?"),
     ("session.compress(ratio=0.2)", "Did you mean 'target'?"),
     ("session.messages(max_tokens=100)", "Use provider, allow_open."),
@@ -378,3 +381,10 @@ class Flying(ContextSession):
     def wings(self) -> str:
         """Fail."""
         raise AttributeError("FLYING")
+
+
+def test_a_machine_is_made_with_a_window() -> None:
+    """A number of tokens is refused at once, not by the first event."""
+    size: Any = 8000
+    with pytest.raises(InvalidOptionError, match="Use a ContextWindow, such as ContextWindow"):
+        ContextMachine(size)
