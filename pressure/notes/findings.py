@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 from typing import Any
 
@@ -63,8 +64,8 @@ def _statements(
 ) -> Iterator[tuple[int, str, bool]]:
     """Yield the place of what the assistant said, its text, and whether the user spoke next.
 
-    Long code that a message shows between its statements is counted. Lines of more than a few words
-    that the user or a message that stays repeats are not told.
+    Code between its statements is counted if it is long or others follow, and so are lines of more
+    than a few words that the user or a message that stays repeats.
     """
     spoken = (Happening.SAY, Happening.CODE)
     repeated = {
@@ -79,18 +80,27 @@ def _statements(
         said = [*run] if turn is not None else []
         if any(event.happening == Happening.SAY for _, event in said):
             place, _ = said[-1]
-            text = "\n\n".join(_shown(event) for _, event in said)
-            lines = text.splitlines()
-            new = [line for line in lines if line.strip() not in repeated]
-            text = "\n".join(new)
             after = events[place + 1 : place + 2]
-            yield place, text, not after or after[0].happening == Happening.ASK
+            closes = not after or after[0].happening == Happening.ASK
+            text = "\n\n".join(_shown(event, LEAST_LINES if closes else 0) for _, event in said)
+            yield place, "\n".join(_without(text.splitlines(), repeated)), closes
 
 
-def _shown(event: Event) -> str:
+def _without(lines: Sequence[str], repeated: AbstractSet[str]) -> Iterator[str]:
+    """Yield lines with a mark for each run of those that others repeat."""
+    for is_repeated, run in groupby(lines, lambda line: line.strip() in repeated):
+        told = [*run]
+        yield from [left_out(len(told), "line")] if is_repeated else told
+
+
+def _shown(event: Event, most: int) -> str:
+    """Return what is said, or code of at most so many lines in its fence; of more, their number."""
+    if event.happening != Happening.CODE:
+        return event.text
     lines = event.text.count("\n") + 1
-    is_long = event.happening == Happening.CODE and lines > LEAST_LINES
-    return left_out(lines, f"{event.name or 'code'} line") if is_long else event.text
+    if lines > most:
+        return left_out(lines, f"{event.name or 'code'} line")
+    return f"```{event.name}\n{event.text}\n```"
 
 
 def _telling(text: str, *, is_left: bool) -> Iterator[tuple[int, str]]:

@@ -118,7 +118,7 @@ def test_a_report_around_code_is_one() -> None:
     turns = [*talk("Repair it.", report), user("The pump is repaired. Fine."), *talk("Paint.")]
     turns += [user("The seal of hall Q is new.")]
     assert [each.variants for each in found(turns)] == [
-        ("assistant: The pump is repaired.\n[… 9 ini lines]",)
+        ("assistant: The pump is repaired.\n[… 9 ini lines]\n[… 1 line]",)
     ]
 
 
