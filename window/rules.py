@@ -179,7 +179,9 @@ class _Reader:
                 self._add(turn, 1, turn.text, kind, scope)
             case _ if turn.is_gist:
                 self._read_summary(turn)
-            case _ if not _is_minuted(turn):
+            case _ if _is_minuted(turn):
+                pass
+            case _:
                 self._read_text(turn, turn.text)
 
     def _read_text(self, turn: Turn, text: str) -> None:

@@ -37,7 +37,9 @@ class SQLiteJournal:
     @classmethod
     def find(cls, db: sqlite3.Connection, session_id: str) -> Self:
         """Return the journal of a session."""
-        return cls(db, *(db.execute(sql.FIND, (session_id,)).fetchone() or (None, 0)))
+        found = db.execute(sql.FIND, (session_id,)).fetchone()
+        session, revision = found or (None, 0)
+        return cls(db, session, revision)
 
     # --- reading ---------------------------------------------------------------------
 
