@@ -38,7 +38,7 @@ def main() -> int:
             tab = _opened(browser, url, "dark")
             tab.page.get_by_role("searchbox", name="Search the log").fill("What is on shelf 9")
             found = tab.page.get_by_role("list", name="Messages found").get_by_role("button")
-            found.filter(has_text="You").filter(has_text="Summarised").first.click()
+            found.filter(has_text="You").filter(has_text="summar").first.click()
             tab.page.get_by_role("heading", name="What replaced it").wait_for()
             _taken(tab, "page-message")
             tab = _opened(browser, url, "light")
