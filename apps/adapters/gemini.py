@@ -104,7 +104,7 @@ class _Fitting:
         """Return an iterator over the pieces of the answer to a request."""
         fitted, sent = await adrive(self._fit(path, request))
         pieces = await self.inner.async_request_streamed(method, path, sent, *args)
-        return _learned(fitted, pieces)
+        return pieces if fitted is None else _learned(fitted, pieces)
 
     def _fit(self, path: str, request: Any) -> Steps[tuple[Fitted[Message] | None, Any]]:
         if not _asks_for_content(path, request):
@@ -114,9 +114,7 @@ class _Fitting:
         return fitted, {**request, "contents": fitted.natives}
 
 
-async def _learned(
-    fitted: Fitted[Message] | None, pieces: AsyncIterator[Any]
-) -> AsyncIterator[Any]:
+async def _learned(fitted: Fitted[Message], pieces: AsyncIterator[Any]) -> AsyncIterator[Any]:
     piece = None
     async for piece in pieces:
         yield piece
