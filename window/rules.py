@@ -179,8 +179,6 @@ class _Reader:
                 self._add(turn, 1, turn.text, kind, scope)
             case _ if turn.is_gist:
                 self._read_summary(turn)
-            case _ if _is_minuted(turn):
-                pass
             case _:
                 self._read_text(turn, turn.text)
 
@@ -323,12 +321,6 @@ def _about(sentence: str, rules: list[Rule]) -> list[Rule]:
     """Return the rules that share a subject with `sentence`."""
     about = subjects_of(unquoted(sentence)) if len(sentence) <= _LONGEST else frozenset()
     return [rule for rule in rules if about & subjects_of(rule.text)]
-
-
-def _is_minuted(turn: Turn) -> bool:
-    """Return whether a turn begins with the name of its speaker: people talk to each other."""
-    name, _, said = turn.text.partition(": ")
-    return bool(turn.name and said) and re.sub(r"\W", "_", name) == turn.name
 
 
 def _is_guess(rule: Rule) -> bool:

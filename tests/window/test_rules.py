@@ -50,7 +50,6 @@ def test_a_rule_is_a_record() -> None:
         Turn("user", f"The sign says “{NEVER}”"),
         Turn("user", f"> {NEVER}"),
         Turn("user", f"<file>\n{NEVER}\n</file>"),
-        Turn("user", f"Ann: {NEVER}", name="Ann"),
         Turn("user", "Ann de Boer: Here we go."),
         Turn("assistant", NEVER, metadata={RULE: {"kind": "instruction", "scope": ""}}),
         Turn("user", ""),
@@ -60,6 +59,12 @@ def test_a_rule_is_a_record() -> None:
 def test_nobody_else_states_a_rule(turn: Turn) -> None:
     """Neither another role nor a quotation, code or a file in the user's own turn."""
     assert standing(turn) == []
+
+
+def test_a_user_whose_host_writes_the_name_before_the_text_states_a_rule() -> None:
+    """Hosts of several people do so, since providers drop the name."""
+    (rule,) = standing(Turn("user", f"Ann: {NEVER}", name="Ann"))
+    assert NEVER in rule
 
 
 def test_a_tool_neither_states_nor_revokes_a_rule() -> None:

@@ -122,6 +122,14 @@ def test_code_states_no_constraint(fence: str) -> None:
     assert not states_constraint("Traceback:\n    raise ValueError('must be int')")
 
 
+@pytest.mark.parametrize("times", [1, 4, 40])
+@pytest.mark.parametrize("rule", ["Answers should be short.", "Please reply in French only."])
+def test_a_rule_in_a_long_text_is_found(rule: str, times: int) -> None:
+    """A letter that asks for something in its middle is no document."""
+    story = "The north hall was painted in spring. Ann measured the pressure on Monday. " * times
+    assert constraint_sentences(f"{story}{rule} {story}") == (rule,)
+
+
 def test_only_the_stating_sentences_are_quoted() -> None:
     """Of a long turn the gist gets the rules, in order, each once."""
     content = (
