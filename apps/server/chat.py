@@ -38,6 +38,9 @@ DELTA, PROBLEM = "delta", "problem"
 ABOUT = "polycontext.server"
 """The companion that holds what the list of chats shows."""
 
+_SERVICE = {"APIError", "ConnectionError", "TimeoutError"}
+"""Errors of a model's service, by the names that the SDKs share: their words say it all."""
+
 TIMEOUT = 120.0
 """Seconds without a piece of the answer or a step of an agent before it ends."""
 
@@ -380,7 +383,8 @@ class Chat:
 
     def _report_failure(self, what: str, error: BaseException) -> None:
         # The error may contain addresses and keys, so only the log has its details.
-        is_detailed = _log.isEnabledFor(logging.DEBUG)
-        _log.error("no answer: %r", error, exc_info=error if is_detailed else None)
+        names = {kind.__name__ for kind in type(error).__mro__}
+        is_told = names & _SERVICE and not _log.isEnabledFor(logging.DEBUG)
+        _log.error("no answer: %r", error, exc_info=None if is_told else error)
         self._problem = what
         self.feed.publish(PROBLEM, {"what": what})

@@ -33,8 +33,8 @@ SPEAKER = re.compile(
 """A speaker's name before a statement, as in the minutes of a meeting, and no heading."""
 
 LONG_SENTENCES, CLEARER, CLEAR = 12, 1, 28
-"""From how many sentences on a text may be pasted, by a host or from a document, and the least score
-by itself that a rule has there: so much for each sentence of the text, and at most so much."""
+"""From how many sentences on a text may be pasted, by a host or from a document, and the least
+score by itself that a rule has there: so much for each sentence of the text, at most so much."""
 STORY_SENTENCES, NARRATED = 4, 0.75
 """The fewest sentences of a story, and how many words such as "I" and "my" each has on average."""
 _STEP = re.compile(r"\d+[.)] ")

@@ -175,6 +175,7 @@ def test_an_answer_that_cannot_be_stored_is_told(caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.ERROR):
         live(steps)
     assert "the disk is full" in caplog.text
+    assert "Traceback" in caplog.text
 
 
 def test_a_character_that_comes_in_halves_is_one() -> None:

@@ -81,8 +81,11 @@ async def ended(app: Any, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("how", [kind.value for kind in EndingKind if kind != "died"])
-def test_every_ending_is_told_and_kept(how: str) -> None:
-    """Props, AG-UI and the props of a server that starts later tell the same."""
+def test_every_ending_is_told_and_kept(how: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Props, AG-UI and the props of a server that starts later tell the same.
+
+    The log needs no traceback of a service that cannot be reached.
+    """
     store = InMemoryStore()
 
     async def talk() -> None:
@@ -110,6 +113,8 @@ def test_every_ending_is_told_and_kept(how: str) -> None:
             assert bool(ending["text"]) is (how != "done")
             assert "secret" not in str(ending)
             assert (ending["retryAt"] is None) is (how != "failed")
+            assert ("no answer" in caplog.text) is ("RUN_ERROR" in told)
+            assert how != "cut_off" or "Traceback" not in caplog.text
             assert ("20 seconds" in ending["text"]) is (how == "failed")
             await app.state.chats.close()
         later = create_app(store, lambda: Ends(how), max_tokens=900, counter=FAST)
