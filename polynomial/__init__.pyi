@@ -1,5 +1,4 @@
-from .algebra.delegation import Delegation
-from .algebra.operad import CONTEXT_OPERAD, Operad, Operation
+from .algebra.operad import CONTEXT_OPERAD
 from .algebra.poly_agent import CONTEXT_POLYNOMIAL, PolyAgent, Position
 from .context_session import ContextSession
 from .errors import (
@@ -34,12 +33,9 @@ __all__ = [
     "ContextSession",
     "ContextState",
     "Conversation",
-    "Delegation",
     "Event",
     "IllegalDirectionError",
     "InputKind",
-    "Operad",
-    "Operation",
     "PolyAgent",
     "Position",
     "Projection",

@@ -37,10 +37,9 @@ from polycontext.window import (
 )
 from polycontext.window.providers import AUTO, Rendered
 
-from . import session as parts
 from .inputs import ContextInput, ContextOutput
 from .machine.context_machine import ContextMachine
-from .session import construction
+from .session import construction, parts
 from .session.commands import (
     Add,
     AddOptions,

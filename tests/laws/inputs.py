@@ -22,9 +22,9 @@ from polycontext.polynomial import (
     CONTEXT_OPERAD,
     ContextMachine,
     ContextSession,
-    Operation,
     project,
 )
+from polycontext.polynomial.algebra.operad import Operation
 from polycontext.polynomial.machine import Region
 from polycontext.pressure import (
     ContextProjector,

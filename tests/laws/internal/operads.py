@@ -10,11 +10,10 @@ from polycontext.polynomial import (
     ContextMachine,
     ContextState,
     InputKind,
-    Operad,
     PolyAgent,
     Position,
 )
-from polycontext.polynomial.algebra.operad import Machine
+from polycontext.polynomial.algebra.operad import Machine, Operad
 from polycontext.polynomial.inputs import Kind
 from polycontext.polynomial.laws.machines import Inputs
 from polycontext.window import ContextWindow

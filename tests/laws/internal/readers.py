@@ -17,8 +17,8 @@ from attrs import frozen
 from polycontext.base.law import agree, holds, law
 from polycontext.nodes.waffles import waffle
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.polynomial.machine import is_over_budget
-from polycontext.polynomial.session import Renderer
+from polycontext.polynomial.machine.step import is_over_budget
+from polycontext.polynomial.session.plugins import Renderer
 from polycontext.window import (
     REQUEST_OVERHEAD,
     ContextWindow,

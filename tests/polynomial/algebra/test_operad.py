@@ -10,7 +10,8 @@ from statemachine import State
 from polycontext import ContextMachine, ContextSession
 from polycontext.agents import Agent, AgentMachine, ModelRequest
 from polycontext.base import InvalidOptionError
-from polycontext.polynomial import CONTEXT_OPERAD, Delegation, IllegalDirectionError
+from polycontext.polynomial import CONTEXT_OPERAD, IllegalDirectionError
+from polycontext.polynomial.algebra.delegation import Delegation
 from polycontext.polynomial.machine import once
 from polycontext.testing import FAST
 from tests.polynomial.algebra.test_poly_agent import Approval, Safe

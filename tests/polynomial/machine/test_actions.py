@@ -14,7 +14,8 @@ from polycontext.agents import AgentMachine
 from polycontext.base import InvalidOptionError, PolycontextError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextMachine, ContextSession, IllegalDirectionError
-from polycontext.polynomial.machine import OwnStates, Region, once
+from polycontext.polynomial.machine import Region, once
+from polycontext.polynomial.machine.declaration import OwnStates
 from polycontext.pressure import Edit, FloorError, removal
 from polycontext.window import EstimatingCounter, Splice, ToolCall, Turn
 

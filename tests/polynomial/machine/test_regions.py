@@ -10,7 +10,8 @@ from statemachine import State
 
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.polynomial import ContextMachine, ContextSession, IllegalDirectionError
-from polycontext.polynomial.machine import OwnStates, Region, after, once
+from polycontext.polynomial.machine import Region, after, once
+from polycontext.polynomial.machine.declaration import OwnStates
 from polycontext.window import ContextWindow
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
