@@ -2,15 +2,13 @@
 
 import re
 
-import pytest
 from statemachine import State
 
 from polycontext.agents import NodeRegion
-from polycontext.polynomial import ContextMachine, ContextState
+from polycontext.polynomial import ContextMachine
 from polycontext.polynomial.machine.diagram import (
     ANY_TURN,
     ANYWHERE,
-    LEGEND,
     OTHERWISE,
     TURN_KINDS,
     arrows,
@@ -71,28 +69,6 @@ def test_dot_draws_every_move_and_no_other() -> None:
         for label in labels.split(r"\n"):
             drawn |= moves_of_a_label(source, target, label)
     assert drawn == moves_of_the_table()
-
-
-@pytest.mark.parametrize("state", ContextState)
-def test_an_input_that_is_not_drawn_is_illegal(state: ContextState) -> None:
-    """The inputs on the arrows that leave a state are its directions."""
-    drawn = {kind for source, kind, _, _ in moves_of_the_table() if source == state}
-    leaving = [label for arrow in arrows() if arrow.source is state for label in arrow.labels]
-    assert (
-        set().union(
-            *({kind for _, kind, _, _ in moves_of_a_label(state, "", label)} for label in leaving)
-        )
-        == drawn
-    )
-    assert drawn | {*ANYWHERE} == {str(kind) for kind in TABLE.cells[state]}
-    assert all(kind in LEGEND for kind in ANYWHERE)
-
-
-def test_a_graph_is_one_whole_digraph() -> None:
-    """The DOT text is one complete digraph with one line per arrow."""
-    lines = dot().split("\n")
-    assert (lines[0], lines[-2:]) == ("digraph machine {", ["}", ""])
-    assert sum(" -> " in line and "label=" in line for line in lines) == len(arrows())
 
 
 def test_inputs_that_do_the_same_under_two_guards_get_two_labels() -> None:

@@ -147,12 +147,12 @@ def outcome(act: Callable[[], object]) -> object:
 
 
 @pytest.mark.parametrize(
-    "chunk", [0, *(pytest.param(chunk, marks=pytest.mark.deep) for chunk in range(1, 25))]
+    "chunk", [0, *(pytest.param(chunk, marks=pytest.mark.deep) for chunk in range(1, 50))]
 )
 def test_a_generated_machine_means_the_same_everywhere(chunk: int) -> None:
     """Bare, in a session, in a second one and replayed: the same states, and actions run once."""
     base = ContextMachine.directions
-    for number in range(20 * chunk, 20 * chunk + 20):
+    for number in range(8 * chunk, 8 * chunk + 8):
         random = seeded(number)
         kind = generated(random, number)
         policy = ContextPolicy(threshold=FixedThreshold(0.6, 0.3), auto=False)

@@ -9,7 +9,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind
 from polycontext.polynomial.session.commands import as_tool_call
 from polycontext.polynomial.session.plugins import RENDERERS, load
-from polycontext.pressure import ContextProjector, Edit
+from polycontext.pressure import Edit
 from polycontext.window import (
     ContextWindow,
     InvalidTurnError,
@@ -19,7 +19,7 @@ from polycontext.window import (
     Turn,
 )
 from tests.laws.internal.machines import TableMachine
-from tests.polynomial.conversations import WORDS, chat, words
+from tests.polynomial.conversations import WORDS
 
 TURN_KINDS = [InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.SYSTEM]
 
@@ -84,41 +84,11 @@ def test_a_payload_that_does_not_fit_is_refused(kind: str, payload: Any) -> None
     assert isinstance(caught.value, CallerError)
 
 
-def test_an_unknown_kind_is_refused() -> None:
-    """There are eleven kinds of input and no other."""
-    with pytest.raises(ValueError, match="poem"):
-        ContextInput(InputKind("poem"), "o")
-
-
 def test_the_callers_class_overrules_the_classifier() -> None:
     """A class that comes with the input stands in the ledger."""
     machine = TableMachine(ContextWindow(1000, counter=WORDS))
     output = machine.advance(ContextInput(InputKind.USER_TURN, "hello", ResourceClass.DROPPABLE))
     assert output.window.linearity.get("t1") is ResourceClass.DROPPABLE
-
-
-def test_a_plan_that_was_fulfilled_elsewhere_can_be_committed() -> None:
-    """`compress` takes a fulfilled plan; the output says what it did."""
-    window = ContextWindow(1000, counter=WORDS)
-    for turn in chat(20):
-        window = window.append(turn)
-    projector = ContextProjector()
-    machine = TableMachine(window, state=ContextState.ACCUMULATING)
-    output = machine.advance(
-        ContextInput(InputKind.COMPRESS, projector.fulfil(projector.plan_for(window, 0.2)))
-    )
-    assert output.compressed
-    assert output.compression is not None
-    assert output.window is output.compression.window is machine.window
-    assert output.pressure < 0.48
-
-
-def test_restoring_a_machine_puts_it_anywhere() -> None:
-    """State and window are set together, as a journal has them."""
-    window = ContextWindow(100, counter=WORDS).append(Turn("user", words(80)))
-    machine = TableMachine(ContextWindow(100, counter=WORDS))
-    machine.restore(ContextState.PRESSURED, window)
-    assert (machine.context_state, machine.window) == (ContextState.PRESSURED, window)
 
 
 def test_an_output_is_a_value() -> None:

@@ -2,11 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import timedelta
+from enum import Enum
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from statemachine import HistoryState, State
+from statemachine.exceptions import TransitionNotAllowed
+from statemachine.states import States
 
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import (
@@ -14,7 +18,9 @@ from polycontext.polynomial import (
     ContextSession,
     ContextState,
     IllegalDirectionError,
+    SessionWriteError,
 )
+from polycontext.polynomial.machine import after
 from polycontext.polynomial.machine.declaration import OwnStates
 from polycontext.polynomial.machine.step import Step
 from polycontext.window import ContextWindow
@@ -44,11 +50,6 @@ def begun(kind: type[ContextMachine], **options: Any) -> ContextSession:
     session = session_of(2_000, machine=kind, **options)
     session.add_user_turn("hello")
     return session
-
-
-def no(self: object) -> bool:
-    """Return False."""
-    return False
 
 
 # --- declaring transitions ------------------------------------------------------------
@@ -87,25 +88,6 @@ def test_a_guard_takes_the_arguments_of_the_event() -> None:
         session.send("pause", by="bob")
     session.send("pause", by="ana", key="k", target="t")
     assert seen[-1] == {"by": "ana", "key": "k", "target": "t"}
-
-
-def test_a_guard_reads_what_init_has_set() -> None:
-    """A machine that decides is initialised."""
-
-    class Held(ContextMachine):
-        hold = State("HOLD", value="HOLD")
-        assistant_turn = FROM.to(hold, cond="is_roomy")
-        go = hold.to(FROM)
-
-        def __init__(self, *args: Any, **options: Any) -> None:
-            self.limit = 3
-            super().__init__(*args, **options)
-
-        def is_roomy(self) -> bool:
-            """Return whether there is room."""
-            return self.limit == 3
-
-    assert begun(Held).add_assistant_turn("x").state == "HOLD"
 
 
 class Guarding:
@@ -280,10 +262,6 @@ class Acting(ContextMachine):
 EXPECTED = ["before", "exit", "lambda pause", "ring HOLD", "after ana"]
 
 
-class Nothing:
-    """A listener without callbacks."""
-
-
 def bare() -> None:
     """Send the event to a machine without a session."""
     alone = Acting(ContextWindow(2_000))
@@ -302,15 +280,6 @@ def awaited() -> None:
     asyncio.run(scene())
 
 
-def reopened(tmp_path: Path) -> None:
-    """Send the event to a session that was stored and opened again."""
-    place = tmp_path / "a.db"
-    with ContextSession.open(place, max_tokens=2_000, machine=Acting) as session:
-        session.add_user_turn("hello")
-    with ContextSession.open(place, machine=Acting) as session:
-        session.send("pause")
-
-
 def replicated(tmp_path: Path) -> None:
     """Send the event to a session that another one, with no actions of its own, follows."""
     place = tmp_path / "a.db"
@@ -324,21 +293,10 @@ def replicated(tmp_path: Path) -> None:
         second.history.refresh()
 
 
-def touched() -> None:
-    """Send the event after somebody has looked at the machine."""
-    session = session_of(2_000, machine=Acting)
-    assert session.machine.acts
-    session.add_user_turn("hello")
-    session.send("pause")
-
-
 MODES: dict[str, Callable[[Path], object]] = {
     "bare": lambda _: bare(),
     "in a session": lambda _: begun(Acting).send("pause"),
-    "with a listener": lambda _: begun(Acting, listeners=[Nothing()]).send("pause"),
-    "with a machine that was looked at": lambda _: touched(),
     "awaited": lambda _: awaited(),
-    "reopened": reopened,
     "in a replica": replicated,
 }
 
@@ -371,21 +329,6 @@ def test_class_listeners_and_coroutine_actions_run() -> None:
 
     asyncio.run(scene())
     assert seen == ["pause", "pause"]
-
-
-def test_a_listener_that_is_added_later_is_awaited() -> None:
-    """A coroutine listener makes the machine an awaited one."""
-    seen: list[str] = []
-
-    class Listener:
-        async def after_user_turn(self) -> None:
-            """Write it down."""
-            seen.append("heard")
-
-    session = session_of(2_000)
-    session.machine.add_listener(Listener())
-    session.add_user_turn("hello")
-    assert seen == ["heard"]
 
 
 @pytest.mark.parametrize("send", ["send", "raise_"])
@@ -532,3 +475,47 @@ def test_a_name_of_the_machine_is_no_event() -> None:
             hold = State("HOLD", value="HOLD")
             decide = FROM.to(hold)
             go = hold.to(FROM)
+
+
+class Review(Enum):
+    """States of a document."""
+
+    DRAFT = "DRAFT"
+    READY = "READY"
+
+
+class Reviewed(ContextMachine):
+    """Review a draft for a minute."""
+
+    review = States.from_enum(Review, initial=Review.DRAFT)
+    begin = FROM.to(review.DRAFT)
+    agree = review.DRAFT.to(review.READY)
+    late = review.DRAFT.to(FROM, cond=after(timedelta(minutes=1)))
+
+
+def test_states_are_added_from_an_enum_and_a_delay_is_a_timedelta() -> None:
+    """The inherited machine keeps its first state."""
+    session = session_of(machine=Reviewed)
+    session.add_user_turn("Hello")
+    assert session.send("begin").state == "DRAFT"
+    assert session.send("agree").state == Review.READY.value
+    assert after(timedelta(minutes=1)).__name__ == "after_60_seconds"
+
+
+def test_a_state_is_changed_by_events_alone() -> None:
+    """Assigning one is refused, and an illegal event is what python-statemachine calls it."""
+    session = session_of()
+    for name in ("current_state", "current_state_value"):
+        with pytest.raises(SessionWriteError, match=r"Use session\.send with an event"):
+            setattr(session.machine, name, ContextState.COMPRESSED)
+    with pytest.raises(TransitionNotAllowed) as raised:
+        ContextSession(max_tokens=100).send("assistant_turn", "Hi")
+    told: tuple[object, object] = (raised.value.event, raised.value.configuration)
+    assert told == ("assistant_turn", ("EMPTY",))
+
+
+@pytest.mark.parametrize("machine", [None, int, "ContextMachine", ContextMachine()])
+def test_a_machine_is_a_class_of_machines(machine: object) -> None:
+    """An instance is none, nor is anything else."""
+    with pytest.raises(InvalidOptionError, match="machine"):
+        ContextSession(8000, machine=machine)  # type: ignore[arg-type]

@@ -8,22 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from statemachine import State, StateChart
 
 from polycontext.base import InvalidOptionError, PolycontextError, UnknownNameError
-from polycontext.linearity import ResourceClass, UnknownResourceError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextMachine,
     ContextOverflowError,
     ContextPolicy,
-    ContextPressureError,
     ContextSession,
     ContextState,
     IllegalDirectionError,
     InputKind,
 )
 from polycontext.polynomial.journal.events import InputEvent
-from polycontext.pressure import FixedThreshold
 from polycontext.window import ContextWindow, OrderError, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, words
 from tests.polynomial.session.faulty import Counting
@@ -75,57 +72,18 @@ def test_events_take_what_their_input_takes() -> None:
     assert place(machine) == (ContextState.EMPTY, machine.window.cleared())
 
 
-def test_compress_takes_a_target_or_none() -> None:
-    """Without a target the machine compresses to 0.7; with one, to that."""
-
-    def full() -> ContextMachine:
-        machine = machine_of(policy=ContextPolicy(threshold=FixedThreshold(0.9, 0.5)))
-        for number in range(18):
-            machine.user_turn(words(40, f"u{number}_"))
-        return machine
-
-    gently, harder, sent = full(), full(), full()
-    gently.compress()
-    harder.compress(0.3)
-    sent.send("compress", 0.3)
-    assert 0.3 < gently.window.pressure <= 0.7
-    assert harder.window.pressure <= 0.3
-    assert place(harder) == place(sent)
-    assert gently.context_state is ContextState.COMPRESSED
-
-
 REFUSALS: dict[str, tuple[Callable[[ContextMachine], object], type[PolycontextError], str]] = {
     "illegal": (
         lambda machine: (machine.clear(), machine.assistant_turn("hi")),
         IllegalDirectionError,
         "not allowed in state EMPTY",
     ),
-    "twice cleared": (
-        lambda machine: (machine.clear(), machine.send("clear")),
-        IllegalDirectionError,
-        "input clear is not allowed",
-    ),
-    "out of order": (
-        lambda machine: machine.tool_turn("x", tool_call_id="nobody's"),
-        OrderError,
-        "nobody's",
-    ),
     "too long": (
         lambda machine: machine.user_turn(words(2000)),
         ContextOverflowError,
         "the budget is 1,000",
     ),
-    "an unknown id": (
-        lambda machine: machine.promote("t99", ResourceClass.PRESERVED),
-        UnknownResourceError,
-        "t99",
-    ),
     "no payload": (lambda machine: machine.user_turn(7), InvalidOptionError, "a turn of role user"),
-    "no number": (
-        lambda machine: machine.compress("much"),
-        InvalidOptionError,
-        "a target pressure",
-    ),
     "no event": (
         lambda machine: machine.send("user_trun", "x"),
         UnknownNameError,
@@ -140,7 +98,7 @@ def test_refusals_speak_our_words_and_change_nothing(name: str) -> None:
     act, error, said = REFUSALS[name]
     machine = machine_of()
     machine.user_turn("hello")
-    cleared = name in ("illegal", "twice cleared")
+    cleared = name == "illegal"
     before = (ContextState.EMPTY, machine.window.cleared()) if cleared else place(machine)
     with pytest.raises(error, match=said):
         act(machine)
@@ -149,41 +107,7 @@ def test_refusals_speak_our_words_and_change_nothing(name: str) -> None:
     assert machine.window.all_turns()[-1].text == "and on"
 
 
-def test_a_pressured_machine_takes_no_turn() -> None:
-    """In PRESSURED a turn is refused as pressure, also straight on the machine."""
-    machine = machine_of(policy=ContextPolicy(threshold=FixedThreshold(0.5, 0.2)))
-    machine.user_turn("the task")
-    machine.assistant_turn(words(600))
-    assert machine.context_state is ContextState.PRESSURED
-    before = place(machine)
-    with pytest.raises(ContextPressureError, match="must wait"):
-        machine.user_turn("more")
-    assert place(machine) == before
-
-
 # --- listeners ----------------------------------------------------------------------------
-
-
-def test_a_listener_sees_state_and_window_after_each_event() -> None:
-    """In ``after_*`` a listener sees the same new window that the machine has after the call."""
-    listener = Counting()
-    machine = machine_of(listener)
-    seen: list[ContextWindow] = []
-    for act in (
-        lambda: machine.user_turn("a"),
-        lambda: machine.assistant_turn("b"),
-        lambda: machine.compress(0.5),
-        machine.clear,
-    ):
-        act()
-        seen.append(machine.window)
-    assert listener.heard == [
-        (InputKind.USER_TURN, ContextState.ACCUMULATING),
-        (InputKind.ASSISTANT_TURN, ContextState.ACCUMULATING),
-        (InputKind.COMPRESS, ContextState.COMPRESSED),
-        (InputKind.CLEAR, ContextState.EMPTY),
-    ]
-    assert all(heard is window for heard, window in zip(listener.windows, seen, strict=True))
 
 
 class Inside:
@@ -205,13 +129,6 @@ class Inside:
         if now and not self.done:
             self.done = True
             self.act(machine)
-
-
-def test_a_listener_may_send_the_next_event() -> None:
-    """An event that is sent from behind another is taken after it, on the window that it saw."""
-    machine = machine_of(Inside(lambda machine: machine.assistant_turn("at your service")))
-    machine.user_turn("hello")
-    assert [turn.text for turn in machine.window.all_turns()] == ["hello", "at your service"]
 
 
 INSIDE: dict[str, tuple[Callable[[ContextMachine], object], bool, list[str], int]] = {
@@ -249,26 +166,6 @@ def test_what_an_action_sends_is_taken_afterwards(
         assert texts == ["hello", "and?", *taken]
         assert len(caplog.records) == refused
         machine.user_turn("once more")
-
-
-class Lamp(StateChart[Any]):
-    """Be a machine of somebody else's."""
-
-    allow_event_without_transition = False
-
-    off = State(initial=True)
-    on = State(final=True)
-    switch = off.to(on)
-
-
-def test_the_refusal_of_another_machine_is_kept() -> None:
-    """An error of another machine in a listener is kept as it is, and the event stays accepted."""
-    lamp = Lamp()
-    lamp.switch()
-    machine = machine_of(Inside(lambda _: lamp.switch()))
-    machine.user_turn("hello")
-    assert [type(error).__name__ for error in machine.errors] == ["TransitionNotAllowed"]
-    assert len(machine.window) == 1
 
 
 class Awaiting:

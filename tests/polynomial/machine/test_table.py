@@ -227,23 +227,6 @@ def test_a_compression_below_a_floor_is_refused_whoever_made_it(engine: Engine) 
     assert whole(session) == before
 
 
-def test_a_failing_listener_undoes_nothing() -> None:
-    """If a listener raises, the input stays accepted and the error is kept."""
-
-    class Broken:
-        def after_user_turn(self) -> None:
-            raise OSError("the listener's disk is full")
-
-    machine = ContextMachine(ContextWindow(100, counter=WORDS), listeners=[Broken()])
-    machine.advance(ContextInput.user_turn("hello"))
-    assert (machine.context_state, len(machine.window)) == (ContextState.ACCUMULATING, 1)
-    assert [str(error) for error in machine.errors] == ["the listener's disk is full"]
-    with pytest.raises(ExceptionGroup) as raised, machine.raising_errors():
-        machine.advance(ContextInput.user_turn("again"))
-    assert [type(error) for error in raised.value.exceptions] == [OSError]
-    assert len(machine.window) == 2
-
-
 def test_the_page_shows_the_class_body() -> None:
     """Each row of docs/machine.md is a line of the class, in order."""
     page = (ROOT / "docs/machine.md").read_text(encoding="utf-8")
