@@ -170,8 +170,6 @@ class Step:
     region: int = 0
     _after: ContextWindow | None = None
     is_recorded: bool = False
-    _pressured: bool | None = None
-    _cooling: bool | None = None
 
     @classmethod
     def recorded(
@@ -222,24 +220,7 @@ class Step:
         """Let `action` say where the input leads."""
         if action is not self.action:
             self.action, self.is_own, self.compression, self.edit = action, is_own, None, None
-            self._after = self._pressured = self._cooling = None
-
-    def is_empty(self) -> bool:
-        """Return whether the view is empty."""
-        return len(self.after) == 0
-
-    def is_pressured(self) -> bool:
-        """Return whether the window is over its high mark; a view over its budget always is."""
-        if self._pressured is None:
-            self._pressured = is_over_budget(self.after) or self.policy.is_above(self.after)
-        return self._pressured
-
-    def is_cooling(self) -> bool:
-        """Return whether fewer turns than the cooldown followed the last compression."""
-        if self._cooling is None:
-            since = self.after.turns_since_compression
-            self._cooling = since is not None and since < self.policy.cooldown
-        return self._cooling
+            self._after = None
 
     def stood_in(self, state: State) -> bool:
         """Return whether the input is a rewind to a moment when the machine was in `state`."""

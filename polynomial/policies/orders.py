@@ -217,7 +217,7 @@ def _after(path: _Path, command: Command, *, late: bool) -> _Path | None:
         return None
     if not made.events:
         return None
-    return evolve(path, conversation=made.after, events=(*path.events, *made.events))
+    return evolve(path, conversation=made.conversation, events=(*path.events, *made.events))
 
 
 def _reopened(path: _Path) -> _Path:

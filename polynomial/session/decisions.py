@@ -6,25 +6,24 @@ is dropped, and the original conversation is unchanged.
 """
 
 import logging
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import assert_never
 
-from attrs import define, evolve
+from attrs import evolve
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import Fulfilment, Rejection
 from polycontext.window import ContextItem, ContextWindow, Role, Turn
-from polycontext.window.filler import is_opening
 from polycontext.window.items import ITEM_IDS, attachment_of, item_turn
 
 from ..errors import ContextOverflowError
 from ..inputs import ContextInput, ContextOutput, InputKind
 from ..journal.conversation import Conversation
-from ..journal.events import Event, TurnEvent
 from ..journal.log import Log
+from ..journal.origin import CachedTokens
 from ..machine.context_machine import ContextMachine, decider
-from ..machine.step import ContextPolicy, Step, is_over_budget
+from ..machine.step import ContextPolicy, is_over_budget
 from ..state import ContextState
 from .commands import (
     Add,
@@ -55,51 +54,10 @@ from .compression import (
     wants_room,
     without_foreign_thoughts,
 )
-from .drafts import Cause, Draft, DraftSteps, SummaryRequest
+from .drafts import Draft, DraftSteps, SummaryRequest
 from .recall import has_room, recall_turns, refill, restore_truncated, take_whole
 
 _LOG = logging.getLogger("polycontext.session")
-
-
-@define
-class Decision:
-    """The result of a command: the events to store, their causes, and the new conversation."""
-
-    events: tuple[Event, ...]
-    made: tuple[Cause, ...]
-    after: Conversation
-    policy: ContextPolicy
-    refused: tuple[Rejection, ...] = ()
-
-    @property
-    def output(self) -> ContextOutput:
-        """Return the output; without events, it shows the conversation unchanged."""
-        made = [
-            step.compression
-            for step in self.made
-            if isinstance(step, Step) and step.compression is not None
-        ]
-        # Prefer a compression that took turns over one that only dropped bound parts.
-        told = next(
-            (each for each in reversed(made) if each.gisted or each.dropped),
-            made[-1] if made else None,
-        )
-        return ContextOutput(
-            self.after.window,
-            self.after.state,
-            told,
-            tuple(self._repaired_ids()),
-            self.refused,
-            regions=self.after.regions,
-        )
-
-    def _repaired_ids(self) -> Iterator[str]:
-        came = (event.turn for event in self.events if isinstance(event, TurnEvent))
-        return (
-            turn.resource_id
-            for turn in came
-            if is_opening(turn) or (turn.role is Role.TOOL and turn.metadata.get("repaired"))
-        )
 
 
 def log_rejections(output: ContextOutput) -> ContextOutput:
@@ -123,17 +81,12 @@ def log_rejected(
         )
 
 
-def go_on(
-    steps: "DecisionSteps", fulfilment: Fulfilment | None = None
-) -> SummaryRequest | Decision:
+def go_on(steps: DraftSteps, fulfilment: Fulfilment | None = None) -> SummaryRequest | Draft:
     """Advance a decision: return its next summary request, or the decision itself."""
     try:
         return next(steps) if fulfilment is None else steps.send(fulfilment)
     except StopIteration as decided:
         return decided.value  # type: ignore[no-any-return]  # it has no type
-
-
-DecisionSteps = Generator[SummaryRequest, Fulfilment, Decision]
 
 
 def decide(
@@ -143,7 +96,8 @@ def decide(
     *,
     stored: int | None = None,
     machine: ContextMachine | None = None,
-) -> DecisionSteps:
+    cached: tuple[CachedTokens, ...] = (),
+) -> DraftSteps:
     """Decide what a command does.
 
     Yields the summaries that are needed and is sent their fulfilment. If the budget or state of the
@@ -152,24 +106,25 @@ def decide(
     view is over its budget at the end, a compression comes last: every commit leaves a view that
     can be sent. If the budget has grown, truncated turns that fit now are restored, and a much
     larger one is refilled. `machine`
-    decides, by default one that all sessions of its class share.
+    decides, by default one that all sessions of its class share. Compressions record the `cached`
+    tokens.
 
     Raises any error of the machine; then nothing has happened.
 
-    Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
+    Law: folding `evolve` over the decision's events from `conversation` gives its conversation.
     """
     epoch = conversation.window.epoch.number if request.sent is None else request.sent
-    begun = Draft(
+    empty = Draft(
         conversation,
         policy,
         request.at,
         epoch,
         machine or decider(conversation.machine),
         ready=request.ready,
+        cached=cached,
     )
     unstored, before = stored is not None, stored or conversation.window.max_tokens
-    if unstored:
-        begun = begun.settle()
+    begun = empty.settle() if unstored else empty
     draft = yield from _apply(begun, request.command)
     stands = draft.conversation
     waits = not unstored and is_stuck(conversation.window) and stands.window.open_calls
@@ -189,15 +144,7 @@ def decide(
         if is_whole and has_room(draft, before):
             draft = refill(draft)
     # A command without effect stores nothing.
-    taken = [] if draft.last is begun.last else draft.steps()
-    events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
-    return Decision(
-        events,
-        made,
-        draft.conversation if taken else conversation,
-        policy,
-        draft.refused,
-    )
+    return evolve(empty, refused=draft.refused) if draft.last is begun.last else draft
 
 
 def _apply(  # noqa: C901, PLR0911, PLR0912 - one case each

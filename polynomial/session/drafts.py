@@ -1,9 +1,9 @@
-"""Drafts: unfinished decisions.
+"""Drafts: decisions, from their first step to what is stored.
 
 Each step returns a new draft. A draft that fails is dropped, so nothing is rolled back.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -12,14 +12,24 @@ from attrs import define, evolve, frozen
 from polycontext.base import InvalidOptionError, require
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.pressure import ConflictError, Fulfilment, Plan, Reading, Rejection
-from polycontext.window import Turn
+from polycontext.window import Role, Turn
 from polycontext.window.call_ids import with_reused
+from polycontext.window.filler import is_opening
 
 from .. import journal
-from ..inputs import ContextInput, InputKind, Promotion
+from ..inputs import ContextInput, ContextOutput, InputKind, Promotion
 from ..journal.conversation import Conversation
 from ..journal.conversation import evolve as evolved
-from ..journal.events import Event, PatchEvent, RewindEvent, TurnEvent, UndoEvent, event_of
+from ..journal.events import (
+    CompressEvent,
+    Event,
+    PatchEvent,
+    RewindEvent,
+    TurnEvent,
+    UndoEvent,
+    event_of,
+)
+from ..journal.origin import CachedTokens
 from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy, Step
 from ..state import ContextState, State
@@ -31,11 +41,11 @@ Cause = Step | Conversation
 
 @define
 class Draft:
-    """A decision in progress, linked to the draft before it, so dropping one costs nothing.
+    """A decision, linked to the draft before its last event, so dropping one costs nothing.
 
-    `epoch` is the number of the epoch in which a model last received the conversation. A draft is
-    never changed. It is not a frozen class because creating one would take twice as long, and every
-    turn creates one.
+    `epoch` is the number of the epoch in which a model last received the conversation. Compressions
+    record the `cached` tokens that providers reported. A draft is never changed. It is not a frozen
+    class because creating one would take twice as long, and every turn creates one.
     """
 
     conversation: Conversation
@@ -47,6 +57,7 @@ class Draft:
     last: tuple[Event, Cause] | None = None
     refused: tuple[Rejection, ...] = ()
     ready: Fulfilment | None = None
+    cached: tuple[CachedTokens, ...] = ()
 
     def take(self, context_input: ContextInput) -> "Draft":
         """Return the draft after one more input, which the machine decides."""
@@ -56,6 +67,8 @@ class Draft:
             context_input = evolve(context_input, payload=marked)
         step, state = self._decide(context_input)
         event = event_of(step, state, self.at)
+        if self.cached and isinstance(event, CompressEvent) and event.origin is not None:
+            event = evolve(event, origin=evolve(event.origin, cached=self.cached))
         after = conversation.after(event, step.after)
         if step.is_own and not _tells(event, conversation, after):
             name, legal = f"action of {context_input.kind}", "a view that its event can tell again"
@@ -69,6 +82,7 @@ class Draft:
             self,
             (event, step),
             ready=self.ready,
+            cached=self.cached,
         )
 
     def take_settled(self, context_input: ContextInput) -> "Draft":
@@ -150,14 +164,43 @@ class Draft:
             self, conversation=after, before=self, last=last, refused=(), ready=None, **more
         )
 
-    def steps(self) -> list[tuple[Event, Cause]]:
-        """Return the events so far and their causes, in order."""
+    @property
+    def _steps(self) -> list[tuple[Event, Cause]]:
         found: list[tuple[Event, Cause]] = []
         draft: Draft | None = self
         while draft is not None and draft.last is not None:
             found.append(draft.last)
             draft = draft.before
         return found[::-1]
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Return the events to store, in order."""
+        return tuple(event for event, _ in self._steps)
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Return the causes of the events, in order."""
+        return tuple(cause for _, cause in self._steps)
+
+    @property
+    def output(self) -> ContextOutput:
+        """Return the output; without events, it shows the conversation unchanged."""
+        steps, now = self._steps, self.conversation
+        made = [
+            cause.compression
+            for _, cause in steps
+            if isinstance(cause, Step) and cause.compression is not None
+        ]
+        # Prefer a compression that took turns over one that only dropped bound parts.
+        told = next(
+            (each for each in reversed(made) if each.gisted or each.dropped),
+            made[-1] if made else None,
+        )
+        repaired = tuple(_repaired_ids(event for event, _ in steps))
+        return ContextOutput(
+            now.window, now.state, told, repaired, self.refused, regions=now.regions
+        )
 
     def check_direction(self, kind: InputKind) -> None:
         """Raise if `kind` is illegal in this state, before any work is done for it."""
@@ -171,6 +214,12 @@ class Draft:
         if turn.timestamp is not UNIX_EPOCH and turn.tokens is None:
             return turn
         return turn.stamped(self.at if turn.timestamp is UNIX_EPOCH else turn.timestamp)
+
+
+def _repaired_ids(events: Iterator[Event]) -> Iterator[str]:
+    for turn in (event.turn for event in events if isinstance(event, TurnEvent)):
+        if is_opening(turn) or (turn.role is Role.TOOL and turn.metadata.get("repaired")):
+            yield turn.resource_id
 
 
 def _tells(event: Event, before: Conversation, after: Conversation) -> bool:

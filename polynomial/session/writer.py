@@ -50,9 +50,9 @@ from ..stores.session_store import (
     Stored,
 )
 from .commands import KEY, Command, Companion, Together, WriteRequest, is_key, utc_now
-from .decisions import Decision, DecisionSteps, decide, go_on, log_rejections
+from .decisions import decide, go_on, log_rejections
 from .delivery import Delivery
-from .drafts import Cause, SummaryRequest
+from .drafts import Cause, Draft, DraftSteps, SummaryRequest
 from .embedding import Embeddings
 from .options import Clock, Place, Room, is_in_loop
 
@@ -400,32 +400,29 @@ class Writer:
         """
         with self._enter():
             output: ContextOutput = yield within(
-                self._sync_lock, self._task_lock, lambda _: self._write_alone(request)
+                self._sync_lock, self._task_lock, lambda _: self._steps(request)
             )
         if self.live.machine.acts:
             yield from self.live.send_waiting()
         return output
 
-    def _write_alone(self, request: WriteRequest) -> Steps[ContextOutput]:
-        try:
-            return (yield from self._steps(request))
-        finally:
-            if self.live.machine.acts:
-                yield from self.live.play()
-
     def _steps(self, request: WriteRequest) -> Steps[ContextOutput]:
         """Decide, append and publish; if another writer was first, decide again."""
         output: ContextOutput | None = None
-        for lost in range(TRIES):
-            if lost > 1:
-                yield _pause(lost)
-            if lost:
-                output = yield in_thread(self._decide_alone, request)
-            if output is None:
-                output = yield from self._decide_and_store(request)
-            if output is not None:
-                return log_rejections(output)
-        raise self.contention_error()
+        try:
+            for lost in range(TRIES):
+                if lost > 1:
+                    yield _pause(lost)
+                if lost:
+                    output = yield in_thread(self._decide_alone, request)
+                if output is None:
+                    output = yield from self._decide_and_store(request)
+                if output is not None:
+                    return log_rejections(output)
+            raise self.contention_error()
+        finally:
+            if self.live.machine.acts:
+                yield from self.live.play()
 
     def _decide_alone(self, request: WriteRequest) -> ContextOutput | None:
         """Execute a request while nobody else writes to the store.
@@ -445,12 +442,20 @@ class Writer:
         key = request.idempotency_key
         if key is not None and (yield in_thread(self.has_happened, key)):
             return ContextOutput(self.conversation.window, self.conversation.state)
-        base = self._base(request.expected_revision)
+        base, expected = self.conversation, request.expected_revision
+        if expected is not None and expected != base.revision:
+            raise ConflictError("session revision", expected, base.revision)
         stored = None if base is self.stored else self.stored.window.max_tokens
-        steps = decide(base, request, self.policy, stored=stored, machine=self.live.machine)
+        machine, cached = self.live.machine, self.cached
+        steps = decide(base, request, self.policy, stored=stored, machine=machine, cached=cached)
         decision = yield from self._drive_decision(steps, base, alone=alone)
-        stored = decision is not None and (yield from self._store(base, decision, key))
-        return decision.output if decision is not None and stored else None
+        if decision is None:
+            return None
+        storing = self._store(base, decision, key)
+        is_stored = (
+            (yield in_thread(drive, storing)) if self._async is None else (yield from storing)
+        )
+        return decision.output if is_stored else None
 
     @contextmanager
     def alone(self) -> Generator[None]:
@@ -462,21 +467,15 @@ class Writer:
         with self._enter(), self._turnstile:
             yield
 
-    def _base(self, expected_revision: int | None) -> Conversation:
-        base = self.conversation
-        if expected_revision is not None and expected_revision != base.revision:
-            raise ConflictError("session revision", expected_revision, base.revision)
-        return base
-
     def _drive_decision(
-        self, steps: DecisionSteps, base: Conversation, *, alone: bool
-    ) -> Steps[Decision | None]:
+        self, steps: DraftSteps, base: Conversation, *, alone: bool
+    ) -> Steps[Draft | None]:
         """Drive a decision, in a thread where that takes time.
 
         Returns None if another writer was first while summaries were written, or if a model would
         have to write them while the store is kept `alone`.
         """
-        made: SummaryRequest | Decision = yield in_thread(go_on, steps)
+        made: SummaryRequest | Draft = yield in_thread(go_on, steps)
         while isinstance(made, SummaryRequest):
             projector, begun = self._projector(made), self.clock()
             if not alone:
@@ -489,7 +488,7 @@ class Writer:
             if self.conversation is not base:
                 return None
             made = yield in_thread(go_on, steps, fulfilment.timed(self.clock() - begun))
-        return _recording(self.cached, made) if self.cached else made
+        return made
 
     def note_cached(self, epoch: int, tokens: int) -> None:
         """Remember the cached tokens of a request, for the receipts before and after its epoch."""
@@ -518,25 +517,21 @@ class Writer:
 
     # --- storing and publishing --------------------------------------------------
 
-    def _store(self, base: Conversation, decision: Decision, key: str | None) -> Steps[bool]:
+    def _store(self, base: Conversation, decision: Draft, key: str | None) -> Steps[bool]:
         """Store and publish a decision, and return whether that succeeded.
 
         It fails if another writer was first; then the events of that writer are loaded.
         """
-        storing = self._store_steps(base, decision, key)
-        return (yield in_thread(drive, storing)) if self._async is None else (yield from storing)
-
-    def _store_steps(self, base: Conversation, decision: Decision, key: str | None) -> Steps[bool]:
-        companions = self._changed_companions(base)
-        if not decision.events and not companions:
+        events, companions = decision.events, self._changed_companions(base)
+        if not events and not companions:
             return True
         self._tried.update(companions.values())
-        options: dict[str, Any] = yield in_thread(self._options, decision, key)
-        self._writing[id(decision)] = decision.events
+        options: dict[str, Any] = yield in_thread(self._options, events, decision.conversation, key)
+        self._writing[id(decision)] = events
         try:
             yield (
-                self._ask_store("append", base.revision, decision.events, companions, **options)
-                if decision.events
+                self._ask_store("append", base.revision, events, companions, **options)
+                if events
                 else in_thread(self._save, base, companions, options)
             )
             self._become(base, decision, companions, snapped="snapshot" in options)
@@ -559,9 +554,10 @@ class Writer:
             partial(aask, self.session_id, *args, **options),
         )
 
-    def _options(self, decision: Decision, key: str | None) -> dict[str, Any]:
+    def _options(
+        self, events: Sequence[Event], now: Conversation, key: str | None
+    ) -> dict[str, Any]:
         """Return the options of an append: the idempotency key, and a snapshot if one is due."""
-        now = decision.after
         options: dict[str, Any] = {} if key is None else {"key": key}
         if self._snapshots is None:
             return options
@@ -569,9 +565,7 @@ class Writer:
         # After a rewind behind the newest snapshot, opening without a new one replays everything.
         last = self._snapped if goes_on else self.empty
         is_due = (
-            not goes_on
-            or journal.snapshots.due(last, now)
-            or goes_behind(decision.events, last.revision)
+            not goes_on or journal.snapshots.due(last, now) or goes_behind(events, last.revision)
         )
         return (
             {**options, "snapshot": journal.snapshots.snapshot_of(last, now)} if is_due else options
@@ -587,18 +581,18 @@ class Writer:
     def _become(
         self,
         base: Conversation,
-        decision: Decision,
+        decision: Draft,
         companions: Mapping[str, str],
         *,
         snapped: bool,
     ) -> None:
-        after = decision.after
+        after, events = decision.conversation, decision.events
         if companions:
             after = evolve(after, companions={**base.companions, **companions})
         with self._publishing:
             self._tried.clear()
             if snapped:
-                self._snapped = decision.after
+                self._snapped = decision.conversation
             # A late writer has already loaded these events.
             if self.conversation.revision != base.revision:
                 return
@@ -609,14 +603,12 @@ class Writer:
             self._near.append(self.stored)
             self.stored = self.conversation = after
             if self.empty.window.max_tokens != room or self.policy is not decision.policy:
-                self._settle(decision.events)
+                self._settle(events)
             if self.live.machine.acts:
-                for made in decision.made:
+                for made in decision.causes:
                     self.live.add(made)
             if self.cached:
-                told = {
-                    each for event in decision.events for each in journal.receipts.cached_in(event)
-                }
+                told = {each for event in events for each in journal.receipts.cached_in(event)}
                 self.cached = tuple(each for each in self.cached if each not in told)
 
     # --- access ----------------------------------------------------------------------
@@ -694,17 +686,6 @@ class _WriteScope:
         if isinstance(error, CallerError):
             # The caller made the error: the session's frames do not help.
             error.with_traceback(None)
-
-
-def _recording(cached: tuple[CachedTokens, ...], decision: Decision) -> Decision:
-    """Return a decision whose compressions record the cached tokens that were reported."""
-    events = tuple(
-        evolve(event, origin=evolve(event.origin, cached=cached))
-        if isinstance(event, CompressEvent) and event.origin is not None
-        else event
-        for event in decision.events
-    )
-    return evolve(decision, events=events)
 
 
 def _pause(lost: int) -> Effect:
