@@ -115,9 +115,7 @@ def wants_room(conversation: Conversation) -> bool:
         ),
         default=0,
     )
-    may_not_fit = conversation.state is ContextState.PRESSURED or is_over_budget(
-        window.with_room(max(1, window.max_tokens - answer))
-    )
+    may_not_fit = conversation.state is ContextState.PRESSURED or is_over_budget(window, answer)
     return may_not_fit and is_answering(conversation)
 
 
@@ -126,8 +124,8 @@ def is_crowded(window: ContextWindow) -> bool:
 
     The calls then leave little that could be compressed before their results are in.
     """
-    since = window.turns_since_compression
-    return bool(window.open_calls) and since is not None and since <= 1
+    since = window.turns_since_compression if window.open_calls else None
+    return since is not None and since <= 1
 
 
 def is_stuck(window: ContextWindow) -> bool:

@@ -62,9 +62,10 @@ _LOG = logging.getLogger("polycontext.session")
 
 def log_rejections(output: ContextOutput) -> ContextOutput:
     """Return `output`, after logging a warning about rejected summaries."""
-    fell_back = output.compression.rejections if output.compression is not None else ()
-    log_rejected(fell_back)
-    log_rejected(output.refused, "nothing was changed")
+    if output.compression is not None:
+        log_rejected(output.compression.rejections)
+    if output.refused:
+        log_rejected(output.refused, "nothing was changed")
     return output
 
 
@@ -127,7 +128,7 @@ def decide(
     begun = empty.settle() if unstored else empty
     draft = yield from _apply(begun, request.command)
     stands = draft.conversation
-    waits = not unstored and is_stuck(conversation.window) and stands.window.open_calls
+    waits = not unstored and stands.window.open_calls and is_stuck(conversation.window)
     if (
         policy.auto
         and not waits

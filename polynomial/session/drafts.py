@@ -3,7 +3,7 @@
 Each step returns a new draft. A draft that fails is dropped, so nothing is rolled back.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,14 @@ from attrs import define, evolve, frozen
 
 from polycontext.base import InvalidOptionError, require
 from polycontext.linearity import UNIX_EPOCH
-from polycontext.pressure import ConflictError, Fulfilment, Plan, Reading, Rejection
+from polycontext.pressure import (
+    CompressionResult,
+    ConflictError,
+    Fulfilment,
+    Plan,
+    Reading,
+    Rejection,
+)
 from polycontext.window import Role, Turn
 from polycontext.window.call_ids import with_reused
 from polycontext.window.filler import is_opening
@@ -186,21 +193,19 @@ class Draft:
     @property
     def output(self) -> ContextOutput:
         """Return the output; without events, it shows the conversation unchanged."""
-        steps, now = self._steps, self.conversation
-        made = [
-            cause.compression
-            for _, cause in steps
-            if isinstance(cause, Step) and cause.compression is not None
-        ]
-        # Prefer a compression that took turns over one that only dropped bound parts.
-        told = next(
-            (each for each in reversed(made) if each.gisted or each.dropped),
-            made[-1] if made else None,
-        )
-        repaired = tuple(_repaired_ids(event for event, _ in steps))
-        return ContextOutput(
-            now.window, now.state, told, repaired, self.refused, regions=now.regions
-        )
+        now, repaired, told = self.conversation, list[str](), None
+        for event, cause in self._steps:
+            made = cause.compression if isinstance(cause, Step) else None
+            # Prefer a compression that took turns over one that only dropped bound parts.
+            if made is not None and (told is None or _takes(made) or not _takes(told)):
+                told = made
+            turn = event.turn if isinstance(event, TurnEvent) else None
+            if turn is not None and (
+                is_opening(turn) or (turn.role is Role.TOOL and turn.metadata.get("repaired"))
+            ):
+                repaired.append(turn.resource_id)
+        ids = tuple(repaired)
+        return ContextOutput(now.window, now.state, told, ids, self.refused, regions=now.regions)
 
     def check_direction(self, kind: InputKind) -> None:
         """Raise if `kind` is illegal in this state, before any work is done for it."""
@@ -216,10 +221,8 @@ class Draft:
         return turn.stamped(self.at if turn.timestamp is UNIX_EPOCH else turn.timestamp)
 
 
-def _repaired_ids(events: Iterator[Event]) -> Iterator[str]:
-    for turn in (event.turn for event in events if isinstance(event, TurnEvent)):
-        if is_opening(turn) or (turn.role is Role.TOOL and turn.metadata.get("repaired")):
-            yield turn.resource_id
+def _takes(made: CompressionResult) -> bool:
+    return bool(made.gisted or made.dropped)
 
 
 def _tells(event: Event, before: Conversation, after: Conversation) -> bool:

@@ -12,7 +12,6 @@ from polycontext.base import (
     guided,
     is_number,
     is_whole,
-    misused,
     require,
     whole_number,
 )
@@ -54,17 +53,14 @@ from .time_travel import (
     conversation_at,
     revision_at,
 )
-from .writer import TRIES, S, Writer
+from .writer import TRIES, S, SessionPart, Writer
 
 
 @guided
-class History(Generic[S]):
+class History(SessionPart, Generic[S]):
     """The history of a session: read past states, rewind, fork, search, export and erase."""
 
-    def __init__(self, session: S) -> None:
-        self._session = session
-
-    __call__ = misused
+    _session: S
 
     @property
     def revision(self) -> int:

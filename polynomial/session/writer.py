@@ -526,7 +526,9 @@ class Writer:
         if not events and not companions:
             return True
         self._tried.update(companions.values())
-        options: dict[str, Any] = yield in_thread(self._options, events, decision.conversation, key)
+        options: dict[str, Any] = {} if key is None else {"key": key}
+        if self._snapshots is not None:
+            options |= yield in_thread(self._snapshot, events, decision.conversation)
         self._writing[id(decision)] = events
         try:
             yield (
@@ -554,29 +556,23 @@ class Writer:
             partial(aask, self.session_id, *args, **options),
         )
 
-    def _options(
-        self, events: Sequence[Event], now: Conversation, key: str | None
-    ) -> dict[str, Any]:
-        """Return the options of an append: the idempotency key, and a snapshot if one is due."""
-        options: dict[str, Any] = {} if key is None else {"key": key}
-        if self._snapshots is None:
-            return options
+    def _snapshot(self, events: Sequence[Event], now: Conversation) -> dict[str, Any]:
+        """Return the snapshot that an append stores too, as its option, if one is due."""
         goes_on = now.has_passed(self._snapped.revision)
         # After a rewind behind the newest snapshot, opening without a new one replays everything.
         last = self._snapped if goes_on else self.empty
         is_due = (
             not goes_on or journal.snapshots.due(last, now) or goes_behind(events, last.revision)
         )
-        return (
-            {**options, "snapshot": journal.snapshots.snapshot_of(last, now)} if is_due else options
-        )
+        return {"snapshot": journal.snapshots.snapshot_of(last, now)} if is_due else {}
 
     def _changed_companions(self, base: Conversation) -> dict[str, str]:
-        now = {
-            name: journal.json_patch.encode(companion.to_data(), name)
+        return {
+            name: text
             for name, companion in self.companions.items()
+            if (text := journal.json_patch.encode(companion.to_data(), name))
+            != base.companions.get(name)
         }
-        return {name: text for name, text in now.items() if text != base.companions.get(name)}
 
     def _become(
         self,
@@ -586,7 +582,7 @@ class Writer:
         *,
         snapped: bool,
     ) -> None:
-        after, events = decision.conversation, decision.events
+        after = decision.conversation
         if companions:
             after = evolve(after, companions={**base.companions, **companions})
         with self._publishing:
@@ -603,12 +599,14 @@ class Writer:
             self._near.append(self.stored)
             self.stored = self.conversation = after
             if self.empty.window.max_tokens != room or self.policy is not decision.policy:
-                self._settle(events)
+                self._settle(decision.events)
             if self.live.machine.acts:
                 for made in decision.causes:
                     self.live.add(made)
             if self.cached:
-                told = {each for event in events for each in journal.receipts.cached_in(event)}
+                told = {
+                    each for event in decision.events for each in journal.receipts.cached_in(event)
+                }
                 self.cached = tuple(each for each in self.cached if each not in told)
 
     # --- access ----------------------------------------------------------------------
@@ -880,21 +878,23 @@ class Session:
         expected_revision: int | None = None,
         idempotency_key: str | None = None,
     ) -> Steps[ContextOutput]:
-        built: Command = Together(())
         if isinstance(command, Command):
             built = command
         elif idempotency_key is None or not (
-            # A command that has happened can often not be built again.
             yield in_thread(self._writer.has_happened, idempotency_key)
         ):
             built = yield in_thread(command)
+        else:
+            built = Together(())  # what has happened can often not be built again
         if self._answer is not None:
             self._answer.check(built)
         request = self._request(built, expected_revision, idempotency_key)
         if self._writer.live.machine.acts:
             self._writer.live.serve(self)
         output = yield from self._writer.write(request)
-        return (yield from self.background.after(output)) if self.policy.background else output
+        return (
+            (yield from self.background.after(output)) if self._writer.policy.background else output
+        )
 
     def _request(
         self,
@@ -902,7 +902,8 @@ class Session:
         expected_revision: int | None = None,
         idempotency_key: str | None = None,
     ) -> WriteRequest:
-        sent = None if self._delivery is None else self._delivery.epoch
+        delivered = None if self._delivery is None else self._delivery.delivered
+        sent = None if delivered is None else delivered.epoch
         ready = None if self._background is None else self._background.ready
         return WriteRequest(command, self._clock(), expected_revision, idempotency_key, sent, ready)
 
