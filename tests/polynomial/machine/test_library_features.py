@@ -90,31 +90,6 @@ def test_a_guard_takes_the_arguments_of_the_event() -> None:
     assert seen[-1] == {"by": "ana", "key": "k", "target": "t"}
 
 
-class Guarding:
-    """A listener with a guard."""
-
-    def __init__(self, *, answer: bool) -> None:
-        self.answer = answer
-
-    def may(self) -> bool:
-        """Return the answer."""
-        return self.answer
-
-
-@pytest.mark.parametrize("answer", [True, False])
-def test_a_guard_of_a_listener_decides(answer: bool) -> None:
-    """A listener can answer for the machine."""
-    kind = machine("Guarded", pause=lambda hold: FROM.to(hold, cond="may"))
-    session = begun(kind, listeners=[Guarding(answer=answer)])
-    if answer:
-        assert session.send("pause").state == "HOLD"
-        return
-    with pytest.raises(IllegalDirectionError):
-        session.send("pause")
-    assert "pause" not in map(str, session.machine.enabled_events())
-    assert "pause" in map(str, session.machine.allowed_events)
-
-
 def test_a_validator_refuses() -> None:
     """It raises, and nothing is stored."""
 
@@ -161,28 +136,12 @@ class Working(ContextMachine):
         self.ran.append(target.id)
 
 
-def test_a_compound_state_is_entered_and_left(tmp_path: Path) -> None:
-    """Its substates are states of the session, which is reopened, rewound and replayed in them."""
-    place = tmp_path / "a.db"
-    with ContextSession.open(place, "one", max_tokens=2_000, machine=Working) as session:
-        session.add_user_turn("hello")
-        assert session.send("begin").state == "BEGUN"
-        assert session.send("test").state == "TESTED"
-        assert [state.id for state in session.machine.configuration] == ["work", "tested"]
-    with ContextSession.open(place, "one", machine=Working) as session:
-        assert session.state == "TESTED"
-        session.history.rewind(2)
-        assert session.state == "BEGUN"
-        assert session.send("stop").state == "ACCUMULATING"
-        again = ContextSession.history.load(text_of(session), machine=Working)
-        assert again.conversation == session.conversation
-
-
 def test_a_final_substate_ends_its_compound_state_in_one_commit() -> None:
     """`done.state` is followed in the same event, and its actions run in order."""
     session = begun(Working)
-    for event in ("begin", "test"):
-        session.send(event)
+    assert session.send("begin").state == "BEGUN"
+    assert session.send("test").state == "TESTED"
+    assert [state.id for state in session.machine.configuration] == ["work", "tested"]
     before = session.history.revision
     assert session.send("end").state == "ACCUMULATING"
     assert session.history.revision == before + 1
@@ -329,23 +288,6 @@ def test_class_listeners_and_coroutine_actions_run() -> None:
 
     asyncio.run(scene())
     assert seen == ["pause", "pause"]
-
-
-@pytest.mark.parametrize("send", ["send", "raise_"])
-def test_an_action_sends_an_event(send: str) -> None:
-    """It is taken after the action's own event, bare and in a session."""
-
-    def on_enter_hold(self: Any) -> None:
-        getattr(self, send)("go")
-
-    kind = machine("Sending", pause=FROM.to, on_enter_hold=on_enter_hold)
-    alone = kind(ContextWindow(2_000))
-    alone.user_turn("hello")
-    alone.send("pause")
-    session = begun(kind)
-    session.send("pause")
-    assert alone.context_state == session.state == ContextState.ACCUMULATING
-    assert session.history.revision == 3
 
 
 def test_a_raising_action_undoes_nothing_and_is_reported() -> None:

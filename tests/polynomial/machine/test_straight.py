@@ -48,26 +48,14 @@ def test_events_take_what_their_input_takes() -> None:
     machine = machine_of()
     machine.system("Be brief.")
     machine.user_turn("hello")
-    machine.send("user_turn", "again")
-    machine.user_turn(Turn("user", "by a turn", name="ann"), resource_class=ResourceClass.PRESERVED)
-    machine.assistant_turn(None, tool_calls=[ToolCall("c1", "look"), ToolCall("c2", "look")])
-    machine.tool_turn("seen", tool_call_id="c1")
-    machine.send("tool_turn", "seen too", tool_call_id="c2")
+    machine.user_turn(Turn("user", "by a turn"), resource_class=ResourceClass.PRESERVED)
+    machine.assistant_turn(None, tool_calls=[ToolCall("c1", "look")])
+    machine.send("tool_turn", "seen", tool_call_id="c1")
     machine.send("assistant_turn", content="so")
-    assert [turn.text for turn in machine.window.all_turns()] == [
-        "Be brief.",
-        "hello",
-        "again",
-        "by a turn",
-        "",
-        "seen",
-        "seen too",
-        "so",
-    ]
-    assert machine.context_state is ContextState.ACCUMULATING
-    machine.promote("t7", ResourceClass.PRESERVED)
-    assert machine.window.linearity.get("t7") is ResourceClass.PRESERVED
-    assert machine.window.linearity.get("t4") is ResourceClass.PRESERVED
+    texts = [turn.text for turn in machine.window.all_turns()]
+    assert texts == ["Be brief.", "hello", "by a turn", "", "seen", "so"]
+    machine.promote("t5", ResourceClass.PRESERVED)
+    assert {machine.window.linearity.get(id_) for id_ in ("t3", "t5")} == {ResourceClass.PRESERVED}
     machine.clear()
     assert place(machine) == (ContextState.EMPTY, machine.window.cleared())
 
@@ -215,9 +203,7 @@ def test_listeners_of_a_session_hear_every_stored_event_once() -> None:
         with pytest.raises(OrderError):
             session.add_tool_turn("x", tool_call_id="nobody's")
     session.extend([{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}])
-    session.promote("t1", ResourceClass.PRESERVED) if session.window.linearity.get(
-        "t1"
-    ) < ResourceClass.PRESERVED else session.clear()
+    session.clear()
     events = session.history.events()
     assert listener.heard == [
         (event.given.kind, event.state) for event in events if isinstance(event, InputEvent)

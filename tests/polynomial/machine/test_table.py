@@ -7,7 +7,6 @@ from attrs import evolve
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
-    VALID_DIRECTIONS,
     ContextInput,
     ContextMachine,
     ContextPressureError,
@@ -174,13 +173,6 @@ def test_a_settling_event_leads_anywhere(
     assert machine.advance(given).state is target
 
 
-@pytest.mark.parametrize("state", EXPECTED)
-def test_valid_directions_are_the_designs(state: str) -> None:
-    """`VALID_DIRECTIONS` holds exactly the legal inputs of the table."""
-    legal = {kind for kind, target in zip(INPUTS, EXPECTED[state], strict=True) if target != "-"}
-    assert {str(kind) for kind in VALID_DIRECTIONS[ContextState(state)]} == legal
-
-
 @engines
 @pytest.mark.parametrize("state", [EMPTY, ACCUMULATING, COMPRESSED])
 def test_a_turn_that_presses_leads_to_pressured(state: str, engine: Engine) -> None:
@@ -188,16 +180,6 @@ def test_a_turn_that_presses_leads_to_pressured(state: str, engine: Engine) -> N
     session = session_in(state, engine)
     session.add_user_turn(words(80, "big"))
     assert session.state == PRESSURED
-
-
-def test_the_table_is_the_whole_declaration() -> None:
-    """The first row of a cell asks a guard, and the last row has no guard left to fail."""
-    for rows in ContextMachine.table.cells.values():
-        for kind, cell in rows.items():
-            assert list(cell[-1].cond) == []
-            settles = kind in (*SETTLING, *BACK, "undo", "promote")
-            first = "is_empty" if settles else "is_pressured"
-            assert [*map(str, cell[0].cond)] == ([first] if len(cell) > 1 else [])
 
 
 class Sinking(ContextProjector):
