@@ -353,8 +353,6 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         An error in one is logged and kept in `errors`.
         """
         for part, state, move, event in step.moves if self.acts else ():
-            if not part._is_heard(move):
-                continue
             window = step.window if event == step.input.kind else step.after
             at, trigger = (state, window, step.after), part._trigger(step, event)
             try:
@@ -393,21 +391,8 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         self._inspect_callbacks()
         return self
 
-    def _is_heard(self, move: Transition) -> bool:
-        """Return whether an action runs when `move` is taken; taking it for nothing is slow."""
-        if move not in self._heard:
-            ends: list[Any] = [move, move.source, *move.targets]
-            ends += [around for end in ends[1:] for around in end.ancestors()]
-            specs = [(spec.group, each._specs) for each in ends for spec in each._specs]
-            keys = {group.build_key(each) for group, each in specs}
-            self._heard[move] = any(
-                key.startswith(_ACTIONS) and [*self._callbacks[key]] for key in keys
-            )
-        return self._heard[move]
-
     def _inspect_callbacks(self) -> None:
         """Set `acts`: whether there is an action. Refuse callbacks that nothing would run."""
-        self._heard: dict[Transition, bool] = {}
         keys = _callback_keys(type(self))
         found = {key: called for key in keys if (called := [*self._callbacks[key]])}
         self.acts = any(key.startswith(_ACTIONS) for key in found)
