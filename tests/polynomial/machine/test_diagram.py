@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from statemachine import State
 
 from polycontext.agents import NodeRegion
@@ -50,22 +51,18 @@ def moves_of_a_label(source: str, target: str, label: str) -> set[Move]:
     return {(source, str(kind), guard, target) for source, kind, guard, target in moves}
 
 
-def test_mermaid_draws_every_move_and_no_other() -> None:
-    """Read back, the Mermaid text is the machine's table."""
+@pytest.mark.parametrize(
+    ("text", "arrow"),
+    [
+        (mermaid(), r"^    (\w+) --> (\w+) : (.+)$"),
+        (dot(), r'^    (\w+) -> (\w+) \[label="(.+)"\];$'),
+    ],
+    ids=["mermaid", "dot"],
+)
+def test_a_diagram_draws_every_move_and_no_other(text: str, arrow: str) -> None:
+    """Read back, it is the machine's table."""
     drawn: set[Move] = set()
-    for source, target, label in re.findall(
-        r"^    (\w+) --> (\w+) : (.+)$", mermaid(), re.MULTILINE
-    ):
-        drawn |= moves_of_a_label(source, target, label)
-    assert drawn == moves_of_the_table()
-
-
-def test_dot_draws_every_move_and_no_other() -> None:
-    """Read back, the Graphviz text is the machine's table."""
-    drawn: set[Move] = set()
-    for source, target, labels in re.findall(
-        r'^    (\w+) -> (\w+) \[label="(.+)"\];$', dot(), re.MULTILINE
-    ):
+    for source, target, labels in re.findall(arrow, text, re.MULTILINE):
         for label in labels.split(r"\n"):
             drawn |= moves_of_a_label(source, target, label)
     assert drawn == moves_of_the_table()
