@@ -6,13 +6,11 @@ One is written at a time, it is inserted when ready, and one that fails changes 
 import asyncio
 import copy
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession, ContextState, Event
 from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.polynomial.session import background
@@ -116,23 +114,6 @@ def written(session: ContextSession) -> None:
     assert not flight.thread.is_alive()
 
 
-def test_it_says_what_it_is_at() -> None:
-    """Whether it writes, and what became of the last one."""
-    session = talk(session_with(Writer()), 6)
-    assert repr(session.background) == "Background(writing, last: None)"
-    session.background.cancel()
-    assert repr(session.background).startswith(
-        "Background(at rest, last: BackgroundOutcome(became='cancelled', why='it was given up'"
-    )
-
-
-def test_nothing_is_begun_below_the_mark() -> None:
-    """A short talk asks no model."""
-    writer = Writer()
-    session = talk(session_with(writer), 3)
-    assert (session.background.running, writer.asked) == (False, 0)
-
-
 def test_what_yields_without_words_asks_no_model() -> None:
     """A long result is cut when room is needed; until some turns have passed nobody plans again."""
     session = session_with(Writer(), cooldown=5)
@@ -150,21 +131,6 @@ def test_what_yields_without_words_asks_no_model() -> None:
         False,
         session.history.revision + 6,
     )
-
-
-def test_it_lands_while_compressing_cools_down() -> None:
-    """In COMPRESSED, too."""
-    writer = Writer()
-    session = session_with(writer, cooldown=20)
-    talk(session, 2)
-    session.policy.projector.summariser.may.set()  # type: ignore[attr-defined]
-    session.compress(0.1)
-    writer.may.clear()
-    talk(session, 6, 2)
-    assert (session.state, session.background.running) == (ContextState.COMPRESSED, True)
-    writer.may.set()
-    settled(session)
-    assert became(session) == ["landed"]
 
 
 def test_whoever_is_pressed_before_gets_an_extract_at_once() -> None:
@@ -255,13 +221,6 @@ def test_a_session_that_is_saved_writes_in_the_background_again() -> None:
     assert not ContextSession.history.load(
         text_of(session_of(400)), counter=WORDS
     ).policy.background
-
-
-@pytest.mark.parametrize("auto", ["foreground", None, 1, "Background"])
-def test_an_unknown_way_to_make_room_is_refused(auto: Any) -> None:
-    """With the ways that there are."""
-    with pytest.raises(InvalidOptionError, match='Use True, "background" or False'):
-        ContextSession(400, auto=auto)
 
 
 # --- while a model thinks ----------------------------------------------------------
@@ -378,24 +337,6 @@ def test_a_task_too_waits_until_a_model_that_thinks_has_answered() -> None:
     asyncio.run(work())
 
 
-def test_tasks_wait_for_what_a_thread_writes() -> None:
-    """Without blocking; where nothing is written they need not wait."""
-
-    async def work() -> None:
-        writer = Writer()
-        session = session_with(writer)
-        await session.background.settled()
-        talk(session, 6)
-        waiting = asyncio.create_task(session.background.settled())
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        writer.may.set()
-        await waiting
-        assert session.background.wait(0)
-
-    asyncio.run(work())
-
-
 @pytest.mark.parametrize("how", ["cancel", "the loop ends"])
 def test_a_task_is_cancelled_cleanly(how: str) -> None:
     """By the session, or with its loop; the next one begins in the next loop."""
@@ -438,7 +379,7 @@ def stranded(session: ContextSession) -> "asyncio.Task[None]":
     return flight.task
 
 
-@pytest.mark.parametrize("look", ["running", "write", "awrite", "wait", "settled", "cancel"])
+@pytest.mark.parametrize("look", ["running", "write", "awrite", "cancel"])
 def test_a_task_of_a_closed_loop_is_given_up(look: str) -> None:
     """As soon as anybody looks or writes; it says why, and the next one begins."""
     session = session_with(never)
@@ -478,24 +419,6 @@ def closing(task: "asyncio.Task[None]") -> None:
     """End what a closed loop has left waiting, as collecting the garbage does."""
     coroutine: Any = task.get_coro()
     coroutine.close()
-
-
-def test_what_was_given_up_before_its_loop_was_closed_bars_nobody() -> None:
-    """A loop that stands still may go on; one that is closed does not."""
-    session = session_with(never)
-    loop = asyncio.new_event_loop()
-    loop.run_until_complete(atalk(session, 6))
-    loop.run_until_complete(asyncio.sleep(0))
-    session.background.cancel()
-    session.background._not_before = 0
-    flight = session.background._given_up
-    assert flight is not None
-    assert flight.task is not None
-    session.add_user_turn("While it may go on.")
-    assert not session.background.running
-    loop.close()
-    begins_again(session)
-    closing(flight.task)
 
 
 # --- landing that is broken off -----------------------------------------------------
@@ -662,41 +585,7 @@ def test_what_one_puts_in_another_does_not(meanwhile: str) -> None:
     assert len(session.log()) == 12 + landed
 
 
-def test_what_a_thread_puts_in_a_task_does_not() -> None:
-    """The turn of the task goes before it."""
-    writer, store = Writer(), HeldStore()
-    session = talk(session_with(writer, store=store), 6)
-    writer.may.set()
-    assert store.arrived.wait(120)
-    asyncio.run(session.aadd_user_turn("Meanwhile."))
-    assert gists(session) == []
-    store.may.set()
-    settled(session)
-    assert (became(session), gists(session), len(session.log())) == (["landed"], [SAID], 13)
-
-
 # --- what fails besides ------------------------------------------------------------
-
-
-def test_a_store_that_fails_costs_the_summary_and_no_turn(tmp_path: Path) -> None:
-    """The session goes on, and says what it was."""
-    writer = Writer()
-    store_of: Callable[[], ContextSession] = lambda: ContextSession.open(  # noqa: E731
-        tmp_path / "s.db",
-        max_tokens=400,
-        counter=WORDS,
-        auto="background",
-        threshold=FixedThreshold(0.8, 0.2),
-        projector=ContextProjector(writer),
-    )
-    session = talk(store_of(), 6)
-    assert session._opened is not None
-    session._opened.close()
-    writer.may.set()
-    settled(session)
-    assert became(session) == ["failed"]
-    with store_of() as again:
-        assert (len(again.log()), gists(again)) == (12, [])
 
 
 def test_a_store_that_fails_under_a_task_costs_the_summary_and_no_turn() -> None:

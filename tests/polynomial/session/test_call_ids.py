@@ -216,7 +216,6 @@ def test_a_third_result_of_two_calls_is_refused() -> None:
 
 FOREIGN: dict[str, list[dict[str, Any]]] = {
     "signs of another vendor": [{"id": "functions.Bash:0"}, {"id": "functions.Bash:0"}],
-    "long": [{"id": "x" * 70}, {"id": "x" * 71}],
     "empty": [{"id": ""}, {"id": ""}],
     "none": [{}, {}],
 }
@@ -268,10 +267,6 @@ def test_an_id_is_known_as_used_whatever_happens(
 
 
 OTHER_CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "apply_patch": (
-        {"operation": {"type": "delete_file", "path": "a"}, "status": "completed"},
-        {"status": "completed", "output": "done"},
-    ),
     "shell": (
         {"action": {"commands": ["ls"]}, "status": "completed"},
         {
@@ -279,15 +274,6 @@ OTHER_CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
                 {"stdout": "x", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
             ]
         },
-    ),
-    "custom_tool": ({"name": "g", "input": "raw"}, {"output": "x"}),
-    "local_shell": (
-        {
-            "id": "lsh_1",
-            "action": {"type": "exec", "command": ["ls"], "env": {}},
-            "status": "completed",
-        },
-        {"id": "c", "output": "x"},
     ),
     "computer": (
         {

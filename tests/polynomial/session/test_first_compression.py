@@ -104,19 +104,6 @@ def test_no_turn_is_read_twice_and_the_first_compression_reads_the_view(
     assert max(read.values(), default=0) == 1
 
 
-def test_what_the_first_compression_leaves_is_what_it_would_have_left_elsewhere(
-    tmp_path: Path,
-) -> None:
-    """An imported session's first compression gives the same view as the original's."""
-    session = grown(150)
-    others = [
-        WAYS[way](session, tmp_path) for way in ("lines into a file", "JSON", "a pickle", "a copy")
-    ]
-    for each in (session, *others):
-        each.compress(0.2)
-    assert all(each.messages() == session.messages() for each in others)
-
-
 @pytest.mark.gate
 def test_importing_costs_what_the_log_holds() -> None:
     """Import and first compression together grow as the log does."""

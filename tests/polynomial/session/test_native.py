@@ -116,14 +116,6 @@ def test_a_forgotten_turn_takes_the_block_with_it_and_the_twin_stands() -> None:
     assert ContextSession.history.load(text_of(session)).window == session.window
 
 
-def test_forgetting_what_is_said_again_takes_the_block_too() -> None:
-    """It stands for those turns as well."""
-    session = compacted()
-    session.history.forget("t2")
-    assert gist_of(session).parts == ()
-    assert "Count the jars" not in text_of(session)
-
-
 def test_thinking_behind_forgotten_words_falls_without_any_summary_too() -> None:
     """It is bound to them."""
     session = ContextSession(max_tokens=8000)
@@ -163,19 +155,6 @@ def test_our_own_summary_takes_the_block_in() -> None:
     assert "[Summary" not in gist.text.removeprefix("[Summary of earlier messages]")
 
 
-def test_a_turn_behind_the_block_may_be_promoted_and_pinned() -> None:
-    """A turn behind the block can be pinned and recalled, and stays in the view from then on."""
-    session = compacted()
-    wanted = next(each for each in gist_of(session).sources if each not in ("t2", "t3"))
-    session.pin(wanted, "it matters")
-    session.recall(wanted)
-    assert wanted in {turn.resource_id for turn in session.window.all_turns()}
-    committed(session, 0.8)
-    assert session.conversation.log[session.conversation.log.place(wanted)].text in {
-        turn.text for turn in session.window.all_turns()
-    }
-
-
 def test_forks_and_rewinds_stand_where_the_session_stood() -> None:
     """Before the block, on it, and behind it again."""
     session = compacted()
@@ -193,17 +172,6 @@ def test_forks_and_rewinds_stand_where_the_session_stood() -> None:
     assert session.window.all_turns() == turns
 
 
-def test_lines_bring_it_to_another_store(tmp_path: Path) -> None:
-    """The block, the twin, and what is said again."""
-    session = compacted()
-    url = f"sqlite:///{tmp_path / 'jars.db'}"
-    again = ContextSession.history.load(
-        session.history.export(), url, max_tokens=100_000, auto=False
-    )
-    assert again.window == session.window
-    assert again.request("anthropic").messages == session.request("anthropic").messages
-
-
 def test_a_database_keeps_the_block_and_what_is_said_again(tmp_path: Path) -> None:
     """Told by ids: the words of a turn that is said again stand in the journal once."""
     from polycontext.polynomial.stores.sqlite import SQLiteStore  # noqa: PLC0415 - of this test
@@ -217,23 +185,12 @@ def test_a_database_keeps_the_block_and_what_is_said_again(tmp_path: Path) -> No
     assert text_of(session).count("Count the jars.") == 1
 
 
-def test_where_a_turn_is_said_again_it_is_explained_as_standing() -> None:
-    """A repeated turn is explained as in the view, and a summarised one by its gist."""
-    session = compacted()
-    assert session.explain("t2").place is not None
-    assert session.explain("t4").stands_for_it == gist_of(session).resource_id
-    session.clear()
-    assert session.explain("t2").left == "clear"
-
-
 @pytest.mark.parametrize(
     "change",
     [
         {"again": ("t19",)},
         {"again": ("t2", "t2")},
         {"again_at": 99},
-        {"again_at": -1},
-        {"again": ("nobody",)},
         {"again": ()},
         {"again_at": 2},
     ],

@@ -231,23 +231,6 @@ def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureF
     check_sound(session)
 
 
-@pytest.mark.parametrize(("way", "tasks"), SUMMARISERS)
-def test_a_summariser_that_writes_costs_its_own_gist(way: str, tasks: bool) -> None:
-    """A summariser that writes loses its gist to an extract, and the output gives the reason."""
-    helper = Helper(way)
-    session = pressed(helper)
-    helper.act = awriting if way == "asummariser" else writing
-
-    async def scene() -> ContextOutput:
-        return await session.acompress(0.4)
-
-    output = asyncio.run(scene()) if tasks else session.compress(0.4)
-    assert output.compression is not None
-    assert [REFUSED in each.reason for each in output.compression.rejections] == [True]
-    assert output.state is ContextState.COMPRESSED
-    check_sound(session)
-
-
 @pytest.mark.parametrize("way", ["asummariser", "listener"])
 def test_what_a_helper_begins_may_write_afterwards(way: str) -> None:
     """A task that was begun in the middle of a write may write once that is over."""
@@ -288,35 +271,6 @@ def test_a_helper_may_write_to_another_session() -> None:
     assert [first.log()[-1].text, second.log()[-1].text] == ["and now?", "across"]
     for each in (session, first, second):
         check_sound(each)
-
-
-def test_a_helper_may_write_to_a_session_that_another_task_writes_to() -> None:
-    """It waits for its turn there: a write under way bars its own helpers alone."""
-
-    async def scene() -> None:
-        helper = Helper("asummariser")
-        session, notebook = (
-            pressed(helper),
-            ContextSession(BUDGET, counter=WORDS, store=FaultyAsyncStore()),
-        )
-        tasks: list[asyncio.Task[ContextOutput]] = []
-
-        async def noting() -> ContextOutput:
-            tasks.append(
-                asyncio.get_running_loop().create_task(notebook.aadd_user_turn("somebody's"))
-            )
-            await asyncio.sleep(0)
-            return await notebook.aadd_user_turn("the helper's")
-
-        helper.act = lambda _: noting()
-        await session.aadd_user_turn("and now?")
-        await tasks[0]
-        assert [turn.text for turn in notebook.log()] == ["somebody's", "the helper's"]
-        assert len(helper.came_to) == 1
-        for each in (session, notebook):
-            check_sound(each)
-
-    asyncio.run(scene())
 
 
 # --- many writers ------------------------------------------------------------------------
@@ -493,31 +447,6 @@ def test_a_slow_summariser_holds_nobody_up() -> None:
 async def asyncio_add(session: ContextSession, text: str) -> None:
     """Add a turn as a task does."""
     await session.aadd_user_turn(text)
-
-
-def test_a_slow_summary_with_a_revision_is_refused_if_others_wrote() -> None:
-    """A compression with a revision raises a conflict if others wrote during its summary."""
-    slow = Slow()
-    session = add_all(
-        ContextSession(BUDGET, counter=WORDS, projector=ContextProjector(slow)), chat(10, 45)
-    )
-    failures: list[ConflictError] = []
-
-    def compress() -> None:
-        try:
-            session.compress(0.2, expected_revision=10)
-        except ConflictError as late:
-            failures.append(late)
-
-    waiting = Thread(target=compress)
-    waiting.start()
-    assert slow.begun.wait(60)
-    session.add_user_turn("I could not wait")
-    slow.go_on.set()
-    waiting.join()
-    assert [(late.expected, late.found) for late in failures] == [(10, 11)]
-    assert session.log()[-1].text == "I could not wait"
-    check_sound(session)
 
 
 class Chain(ContextMachine):

@@ -64,44 +64,6 @@ def test_a_reported_count_presses() -> None:
     assert session.history.revision == before
 
 
-def test_what_was_reported_is_stored_with_the_next_commit() -> None:
-    """A report writes nothing, and the next commit stores the new budget for the replay."""
-    session = filled(0.8, auto=False)
-    before = session.history.revision
-    report(session, 1.5)
-    assert session.history.revision == before
-    session.compress(0.3)
-    assert [type(event).__name__ for event in session.history.events(before)] == [
-        "ResizeEvent",
-        "CompressEvent",
-    ]
-    assert session.history.events(before)[0].state == ContextState.PRESSURED
-
-
-def test_forgetting_relieves() -> None:
-    """Where the words of a turn are erased that pressed, the session is not PRESSURED any more."""
-    session = session_of(1_000, auto=False, threshold=FixedThreshold(0.7, 0.4))
-    session.add_user_turn("What is in the halls?")
-    session.add_assistant_turn(words(800))
-    assert session.state == ContextState.PRESSURED
-    session.history.forget("t2")
-    assert session.pressure < 0.2
-    assert session.state == ContextState.ACCUMULATING
-    session.add_user_turn("And in hall B?")
-
-
-def test_signals_move_the_mark_and_the_state() -> None:
-    """A signal that lowers the high mark makes a session PRESSURED that is above it, and back."""
-    session = session_of(1_000, auto=False)
-    session.add_user_turn("What is in the halls?")
-    session.add_assistant_turn(words(600))
-    assert session.state == ContextState.ACCUMULATING
-    session.background.signal(Signals(error_rate=1.0))
-    assert session.state == ContextState.PRESSURED
-    session.background.signal(Signals())
-    assert session.state == ContextState.ACCUMULATING
-
-
 def test_the_signals_of_an_export_leave_it_compressed() -> None:
     """An exported COMPRESSED state is kept on loading, even with signals that lower the mark."""
     session = session_of(1_000, auto=False, cooldown=0)
@@ -111,27 +73,6 @@ def test_the_signals_of_an_export_leave_it_compressed() -> None:
     again = ContextSession.history.load(session.history.export(), counter=session.window.counter)
     assert again.policy.signals.looping
     assert again.state == session.state == ContextState.COMPRESSED
-
-
-def test_rewinding_asks_the_guards() -> None:
-    """A rewind to a view that no longer fits leads to PRESSURED."""
-    session = filled(0.8, auto=False)
-    full = session.history.revision
-    session.compress(0.3)
-    report(session, 2.0)
-    session.history.rewind(full)
-    assert session.pressure > 1
-    assert session.state == ContextState.PRESSURED
-
-
-def test_a_promotion_asks_the_guards() -> None:
-    """A promotion does not count as a turn of the cooldown, so high pressure leads to PRESSURED."""
-    session = over_its_mark()
-    assert session.state == ContextState.PRESSURED
-    session.compress(0.85)
-    assert session.state == ContextState.COMPRESSED
-    session.promote(session.log()[-1].resource_id, ResourceClass.PRESERVED)
-    assert session.state == ContextState.PRESSURED
 
 
 def test_a_state_that_no_guard_says_is_settled_at_the_end_of_a_journal() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from polycontext import ContextSession, ContextState, ToolCall
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.base.effects import drive
 from polycontext.polynomial import (
     ContextMachine,
     ContextOverflowError,
@@ -154,22 +153,6 @@ def test_a_native_compaction_is_taken_back() -> None:
     assert session.window.epoch.fell == (ids(session)[-1],)
 
 
-def test_an_extract_behind_a_native_compaction_is_taken_back() -> None:
-    """The provider's summary stands again."""
-    session = session_of(provider="anthropic")
-    plan = session.background.plan(0.02, native=True)
-    gist = NativeGist("anthropic", (BLOCK,), keeps_bound=True)
-    session.background.commit(Fulfilment(plan, tuple((gist, None) for _ in plan.jobs)))
-    for number in range(8):
-        session.add_user_turn(f"Which colour does door {number} get?")
-        session.add_assistant_turn(f"Door {number} gets shade-{number}.")
-    before = requests(session)
-    session.compress(0.01)
-    assert requests(session) != before
-    session.history.undo()
-    assert requests(session) == before
-
-
 def test_what_was_forgotten_stays_forgotten() -> None:
     """Whether a turn was forgotten before its compression is taken back, or after."""
     session = session_of()
@@ -292,21 +275,6 @@ def test_an_undo_is_stored(tmp_path: Path) -> None:
     store.close()
 
 
-def test_an_undo_that_another_writer_overtakes_is_refused() -> None:
-    """If the view did more than grow; a turn of another writer stays."""
-    session = session_of()
-    session.compress(0.02)
-    from polycontext.polynomial.session.time_travel import build_undo  # noqa: PLC0415
-
-    grown, cleared = build_undo(session, None), build_undo(session, None)
-    session.add_user_turn("And the door?")
-    drive(session._writer.write(session._request(grown)))
-    assert len(ids(session)) == 41
-    session.clear()
-    with pytest.raises(ConflictError):
-        drive(session._writer.write(session._request(cleared)))
-
-
 def test_a_compression_of_another_writer_is_taken_back(tmp_path: Path) -> None:
     """A session that has not seen it catches up first."""
     with closing(SQLiteStore(tmp_path / "sessions.db")) as store:
@@ -323,18 +291,6 @@ def test_a_compression_of_another_writer_is_taken_back(tmp_path: Path) -> None:
         session.history.undo()
         other.history.undo(session.history.receipt().id)
         assert len(ids(other)) == 20
-
-
-def test_undoing_after_everything_was_refilled_changes_nothing() -> None:
-    """The view stays, and so does its epoch."""
-    session = session_of()
-    session.compress(0.02)
-    session.history.refill()
-    assert ids(session) == [turn.resource_id for turn in session.log()]
-    before = session.conversation
-    for _ in range(2):
-        session.history.undo()
-        assert session.conversation == before
 
 
 def test_an_impossible_undo_is_found_in_a_journal() -> None:

@@ -192,18 +192,6 @@ def test_a_name_that_means_nothing_is_refused() -> None:
     assert session.history.revision == 0
 
 
-def test_a_name_that_means_nothing_is_refused_where_there_is_nothing_to_write() -> None:
-    """As pinning a turn that is PRESERVED already."""
-    session = ContextSession(8000, counter=WORDS)
-    session.add_user_turn("hi")
-    session.pin("t1")
-    with pytest.raises(TypeError, match=r"pin\(\) got an unexpected keyword argument 'reason'"):
-        session.pin(
-            "t1",
-            reason="it matters",  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-        )
-
-
 def test_a_twin_reads_the_session_when_it_is_awaited() -> None:
     """Not when it is called: what was awaited before it counts."""
     session = ContextSession(8000, counter=WORDS)
