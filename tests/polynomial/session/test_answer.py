@@ -63,17 +63,6 @@ def test_tasks_stream_too() -> None:
     asyncio.run(lived())
 
 
-@pytest.mark.parametrize("pieces", [(), (" ", "\n")])
-def test_blanks_are_no_answer(pieces: tuple[str, ...]) -> None:
-    """Nothing is stored."""
-    session = asked()
-    with session.answer() as answer:
-        for piece in pieces:
-            answer.add(piece)
-    assert session.history.revision == 1
-    assert session.output.answering is None
-
-
 def test_one_answer_at_a_time_and_none_after_its_end() -> None:
     """A second one is refused and the first goes on; closing twice is closing once."""
     session = asked()

@@ -17,9 +17,8 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.session.decisions import held_attachment
 from polycontext.pressure import ConflictError, ContextProjector, Reach
-from polycontext.window import ContextItem, PluginError, Role
-from polycontext.window.items import attachment_of, context_to_string, register_formatter
-from polycontext.window.items.item import ItemIds
+from polycontext.window import ContextItem, Role
+from polycontext.window.items import attachment_of, context_to_string
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
     WORDS,
@@ -135,29 +134,6 @@ def test_another_text_of_the_same_source_goes_in(how: str) -> None:
     assert item_ids(session) == [first.id, second.id, first.id]
 
 
-@BOTH
-def test_an_item_that_could_never_fit_is_refused(how: str) -> None:
-    """The newest attachment does not yield before anybody has read it."""
-    session = started(max_tokens=200)
-    before = whole(session)
-    with pytest.raises(ContextOverflowError):
-        put(session, ContextItem(words(400), "text"), how)
-    assert whole(session) == before
-
-
-def test_a_formatter_that_fails_changes_nothing() -> None:
-    """The error is the formatter's, and the conversation goes on."""
-    register_formatter(
-        "test-attach-broken",
-        lambda item: 1 / 0,  # type: ignore[arg-type, return-value]
-    )
-    session = started()
-    before = whole(session)
-    with pytest.raises(PluginError, match="ZeroDivisionError"):
-        session.attach(ContextItem("x", "custom", {"kind": "test-attach-broken"}))
-    assert whole(session) == before
-
-
 def test_threads_attach_an_item_once() -> None:
     """Eight threads with the same files in hand make one turn a file."""
     session = started(max_tokens=9000)
@@ -208,16 +184,6 @@ def test_a_superseded_file_yields_first() -> None:
     assert shown[3:] == [turn.text for turn in session.log()[3:]]
 
 
-def test_what_left_the_view_may_be_attached_again() -> None:
-    """After a clear, or once it has yielded, the item goes in anew under its own id."""
-    session, item = started(), module()
-    session.attach(item)
-    session.clear()
-    session.attach(item)
-    assert held_attachment(session.window, item) is not None
-    assert item_ids(session) == [item.id, item.id]
-
-
 def test_an_id_of_another_item_is_not_used_again() -> None:
     """A changed copy has the id of its original; it goes in under a fresh one, every time."""
     session, item = started(max_tokens=9000), module()
@@ -225,18 +191,6 @@ def test_an_id_of_another_item_is_not_used_again() -> None:
     for number in range(3):
         session.attach(evolve(item, content=f"x = {number}"))
     assert len(set(item_ids(session))) == 4
-
-
-def test_a_fresh_id_is_one_that_the_conversation_does_not_know(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Even where the process counts from below what came from outside."""
-    session = started(max_tokens=9000)
-    for number in (1, 2):
-        session.attach(module(f"x = {number}", id=f"ctx-{number}"))
-    monkeypatch.setattr("polycontext.polynomial.session.decisions.ITEM_IDS", ItemIds())
-    session.attach(module("x = 3", id="ctx-1"))
-    assert item_ids(session) == ["ctx-1", "ctx-2", "ctx-3"]
 
 
 def test_ids_go_on_behind_a_restored_session() -> None:

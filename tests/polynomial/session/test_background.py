@@ -14,7 +14,6 @@ import pytest
 from polycontext.polynomial import ContextSession, ContextState, Event
 from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.polynomial.session import background
-from polycontext.polynomial.session.compression import plan_window
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.pressure import ContextProjector, FixedThreshold
 from polycontext.window import Part, ToolCall, Turn
@@ -147,14 +146,6 @@ def test_whoever_is_pressed_before_gets_an_extract_at_once() -> None:
     assert (writer.most, len(session.log())) == (1, 20)
 
 
-def test_what_comes_too_late_is_begun_sooner_the_next_time() -> None:
-    """Halfway at first, a quarter of the way then."""
-    writer = Writer()
-    session = talk(session_with(writer), 9)
-    writer.may.set()
-    assert session.background._share == 0.25
-
-
 @pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN.keys())
 def test_an_answer_that_is_no_summary_changes_nothing(answer: object) -> None:
     """It is told why, and a model that cannot is not asked again at every turn."""
@@ -186,17 +177,6 @@ def test_it_is_given_up_where_the_conversation_is_cleared_or_rewound() -> None:
         writer.may.set()
         session.background.wait(120)
         assert session.window is window
-
-
-def test_it_can_be_given_up() -> None:
-    """Twice, and by closing the session; what the model says then goes nowhere."""
-    writer = Writer()
-    session = talk(session_with(writer), 6)
-    session.background.cancel()
-    session.background.cancel()
-    session.close()
-    writer.may.set()
-    assert (became(session), gists(session)) == (["cancelled"], [])
 
 
 def test_a_copy_and_a_fork_have_their_own() -> None:
@@ -242,22 +222,6 @@ def test_nothing_changes_under_a_model_that_thinks() -> None:
     session.add(Turn("assistant", "Now jam.", parts=(THOUGHT,)))
     assert (gists(session), became(session)) == ([SAID], ["landed"])
     assert sent[-1]["content"]
-
-
-def test_pressed_while_it_waits_it_goes_in_with_the_next_turn() -> None:
-    """In one commit with it: the model that is asked next is handed both."""
-    writer = Writer()
-    session = session_with(writer)
-    session.add_user_turn("Sort the shelves.")
-    session.add(Turn("assistant", "Plums first.", parts=(THOUGHT,)))
-    talk(session, 5)
-    session.add_user_turn(words(60))
-    writer.may.set()
-    written(session)
-    session.add_user_turn(words(70, "more"))
-    settled(session)
-    assert became(session) == ["landed"]
-    assert SAID in gists(session)
 
 
 # --- tasks --------------------------------------------------------------------------
@@ -324,19 +288,6 @@ async def asked_again(session: ContextSession) -> None:
     assert session.background.ready is not None
 
 
-def test_a_task_too_waits_until_a_model_that_thinks_has_answered() -> None:
-    """The summary is put in by whoever adds the answer."""
-
-    async def work() -> None:
-        session = session_with(soon)
-        await asked_again(session)
-        assert gists(session) == []
-        await session.aadd(ANSWER)
-        assert (gists(session), became(session)) == ([SAID], ["landed"])
-
-    asyncio.run(work())
-
-
 @pytest.mark.parametrize("how", ["cancel", "the loop ends"])
 def test_a_task_is_cancelled_cleanly(how: str) -> None:
     """By the session, or with its loop; the next one begins in the next loop."""
@@ -355,13 +306,6 @@ def test_a_task_is_cancelled_cleanly(how: str) -> None:
     assert (became(session), session.background.running) == (["cancelled"], False)
     asyncio.run(atalk(session, 8, 6))
     assert len(session.log()) == 28
-
-
-def test_a_coroutine_function_writes_in_a_thread_too() -> None:
-    """Where turns are added without awaiting, it has a loop of its own."""
-    session = talk(session_with(soon), 6)
-    settled(session)
-    assert became(session) == ["landed"]
 
 
 # --- loops that are closed ----------------------------------------------------------
@@ -669,25 +613,6 @@ def test_where_no_thread_can_start_the_turn_is_in_and_the_summary_failed(
     talk(session, 1, 6)
     settled(session)
     assert (became(session), gists(session)) == (["failed", "landed"], [SAID])
-
-
-def test_who_plans_while_another_begins_begins_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two turns come at once: what is planned last is not written."""
-    writer = Writer()
-    session = talk(session_with(writer), 5)
-    meanwhile = ["Meanwhile."]
-
-    def overtaken(*given: Any) -> Any:
-        while meanwhile:
-            session.add_user_turn(meanwhile.pop())
-        return plan_window(*given)
-
-    monkeypatch.setattr(background, "plan_window", overtaken)
-    talk(session, 1, 5)
-    assert session.background.running
-    writer.may.set()
-    settled(session)
-    assert (writer.asked, became(session), meanwhile) == (1, ["landed"], [])
 
 
 def test_one_at_a_time_whoever_writes() -> None:

@@ -128,14 +128,6 @@ def test_an_id_stays_when_the_call_that_had_it_first_has_left_the_view(tmp_path:
         assert list(session.log()[-2].metadata[REUSED]) == ["call_0"]
 
 
-@pytest.mark.parametrize("provider", Provider)
-def test_ids_that_are_unique_and_legal_stay(provider: Provider) -> None:
-    """As the model gave them."""
-    ids = ["toolu_01A", "call_0", "a_b", "0usajhl5"]
-    session = added(begun(), [[each] for each in ids])
-    assert list(ids_in(session, provider).values()) == ids
-
-
 @pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.ANTHROPIC, Provider.RESPONSES])
 def test_a_result_may_name_the_id_that_came_or_was_sent(provider: Provider) -> None:
     """And the one that `open_calls` has; another one is refused, and nothing changes."""

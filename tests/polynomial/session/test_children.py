@@ -115,17 +115,6 @@ def test_what_is_told_leaves_room(room: int, ids: list[int]) -> None:
     assert child.messages()[-1]["content"].endswith("Look.")
 
 
-def test_a_child_has_rules_and_tools_of_its_own(whole: ContextSession) -> None:
-    """Instead of the parent's: their tokens are taken off its room alone."""
-    tools = [{"type": "function", "function": {"name": "look", "description": "Look at a page."}}]
-    child = whole.child(
-        "Find a hotel.", "own", system="You look at pages.", tools=tools, max_tokens=1_000
-    )
-    assert child.log()[0].text == "You look at pages."
-    assert 900 < child.window.max_tokens < 1_000
-    assert whole.child("Find a hotel.", "none", system="").log()[0].text.startswith("This holds")
-
-
 def test_what_cannot_be_is_refused_and_nothing_is_there() -> None:
     """Invalid arguments for a child raise typed errors and create no session."""
     session = parent()
@@ -333,24 +322,6 @@ def test_many_at_once_make_one_child_and_one_result(file: Path) -> None:
         assert len(child.log()) == 3
 
 
-def test_who_is_second_finds_the_child_that_the_first_has_made() -> None:
-    """Between looking and writing somebody else makes it: it is told what it needs once."""
-
-    class Racing(InMemoryStore):
-        first = True
-
-        def append(self, session_id: str, base: int, *rest: Any, **options: Any) -> None:
-            if session_id == "hotel" and self.first:
-                self.first = False
-                ContextSession(2_000, store=self, session_id="trip", counter=FAST).child(
-                    "Find a hotel.", "hotel"
-                )
-            super().append(session_id, base, *rest, **options)
-
-    session = parent(store=Racing())
-    assert len(session.child("Find a hotel.", "hotel").log()) == 3
-
-
 def test_forks_saves_and_exports_know_whose_child_it_is() -> None:
     """Forks, saves and exports of a child keep its parent, since it is in the journal."""
     session = parent()
@@ -423,16 +394,6 @@ def test_forgetting_reaches_what_children_were_told(
         assert "never suggest a flight" in text_of(again) or again.log()[-1].text == "Find a bed."
     store.close()
     assert not any(WORD.encode() in file.read_bytes() for file in tmp_path.iterdir())
-
-
-def test_forgetting_a_rule_in_a_child_leaves_the_parents() -> None:
-    """The parent's own message says more than the copy of its rule."""
-    session = parent()
-    child = session.child("Find a hotel.", "hotel")
-    (told,) = (turn for turn in child.log() if "never suggest" in turn.text)
-    assert child.history.forget(told.resource_id)
-    assert "never suggest" in text_of(session)
-    assert "never suggest" not in text_of(child)
 
 
 def test_forgetting_spares_the_rule_of_another_message() -> None:

@@ -12,23 +12,17 @@ import pytest
 from polycontext.polynomial import (
     ContextSession,
     ContextState,
-    Conversation,
-    replay,
 )
 from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector
-from polycontext.window import ContextWindow, TokenCounter, Turn
+from polycontext.window import TokenCounter, Turn
 from tests.polynomial.conversations import (
     WORDS,
-    Engine,
     add_all,
     chat,
     recount,
     whole,
-    with_engine,
     words,
 )
-
-engines = pytest.mark.parametrize("engine", ["machine", "table"])
 
 
 class SlowSummariser:
@@ -54,22 +48,6 @@ class SlowSummariser:
         await self.go_on.wait()
         if self.failure is not None:
             raise self.failure
-        return f"{len(turns)} turns were said"
-
-
-class EagerSummariser(SlowSummariser):
-    """Be slow by one trip round the loop."""
-
-    async def asummarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
-        """Return a short text soon."""
-        await asyncio.sleep(0)
         return f"{len(turns)} turns were said"
 
 
@@ -132,63 +110,6 @@ def test_of_many_writers_with_one_revision_one_wins() -> None:
 
     together([write] * 8)
     assert (outcomes.count("won"), outcomes.count("lost"), session.history.revision) == (1, 7, 2)
-
-
-@engines
-def test_tasks_take_turns(engine: Engine) -> None:
-    """Tasks that add turns during slow summaries lose none, in any event loop."""
-    session = with_engine(engine, session_with(EagerSummariser()))
-
-    async def adding(name: int) -> None:
-        for number in range(6):
-            await session.aadd_user_turn(f"{name}/{number} {words(30)}")
-            await asyncio.sleep(0)
-
-    async def all_of(names: range) -> None:
-        await asyncio.gather(*map(adding, names))
-
-    asyncio.run(all_of(range(4)))
-    asyncio.run(all_of(range(4, 8)))
-    said = [turn.text.split()[0] for turn in session.log()]
-    assert sorted(said) == sorted(f"{name}/{number}" for name in range(8) for number in range(6))
-    assert any(
-        turn.is_gist and "turns were said" in turn.text for turn in session.window.all_turns()
-    )
-    assert (
-        replay(session.history.events(), Conversation(ContextWindow(1000, counter=WORDS)))
-        == session.conversation
-    )
-
-
-@pytest.mark.parametrize("write", ["compress", "add while pressured", "add over the budget"])
-def test_an_interrupted_summary_changes_nothing(write: str) -> None:
-    """Ctrl-C during a summary leaves window, state, ledger, log and journal unchanged."""
-
-    class Interrupted:
-        def summarise(
-            self,
-            turns: Sequence[Turn],
-            max_tokens: int,
-            *,
-            counter: TokenCounter,
-            query: str | None = None,
-        ) -> str:
-            raise KeyboardInterrupt
-
-    session = (
-        add_all(session_with(Interrupted()), chat(13, 45))
-        if "over" in write
-        else pressured(Interrupted())
-    )
-    before = whole(session)
-    act: Callable[[], object] = (
-        session.compress
-        if write == "compress"
-        else lambda: session.add_user_turn(words(400, "big"))
-    )
-    with pytest.raises(KeyboardInterrupt):
-        act()
-    assert whole(session) == before
 
 
 @pytest.mark.parametrize("write", ["acompress", "aadd while pressured", "aadd over the budget"])

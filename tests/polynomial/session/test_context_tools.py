@@ -24,7 +24,6 @@ FACTS = {f"the {colour} {place}": f"{number * 7919 % 9000 + 1000}"
          for number, (colour, place) in enumerate(
     (colour, place) for colour in COLOURS for place in ("locker", "gate")
 )}  # fmt: skip
-UNKNOWN = "I do not know."
 
 
 def told(turns: int = 120, max_tokens: int = 1_500, **options: Any) -> ContextSession:
@@ -49,65 +48,6 @@ def told(turns: int = 120, max_tokens: int = 1_500, **options: Any) -> ContextSe
 def long() -> ContextSession:
     """Return a session of some hundred turns, to be read."""
     return told()
-
-
-def scripted(request: Any) -> Any:
-    """Search with the question's words if there is a tool, and answer from the text in sight."""
-    messages = request["messages"]
-    question = next(
-        message["content"] for message in reversed(messages) if message["role"] == "user"
-    )
-    what = re.search(r"How does (.+) open\?", question)
-    assert what is not None
-    if request.get("tools") and messages[-1]["role"] == "user":
-        return {
-            "tool_calls": [
-                {
-                    "function": {
-                        "name": "context_search",
-                        "arguments": json.dumps({"query": question}),
-                    }
-                }
-            ]
-        }
-    seen = messages[-1:] if request.get("tools") else messages[:-1]
-    said = re.search(
-        rf"{what[1]} opens with (\d+)", "\n".join(str(message.get("content")) for message in seen)
-    )
-    return f"With {said[1]}." if said else UNKNOWN
-
-
-def answers(session: ContextSession, *, tools: bool) -> int:
-    """Return how many of the twenty questions the scripted model answers rightly."""
-    model, right = StrictChat(scripted), 0
-    offered = {"tools": session.tools()} if tools else {}
-    for what, code in FACTS.items():
-        session.add_user_turn(f"How does {what} open?")
-        while True:
-            message = model.create({"model": "gpt-5.6", "messages": session.messages(), **offered})[
-                "choices"
-            ][0]["message"]
-            session.add_message(message)
-            if not message.get("tool_calls"):
-                break
-            for call in message["tool_calls"]:
-                session.add_tool_turn(
-                    session.call_tool(call["function"]["name"], call["function"]["arguments"]),
-                    tool_call_id=call["id"],
-                )
-        right += message["content"] == f"With {code}."
-    return right
-
-
-def test_a_model_with_the_tools_answers_what_has_left_its_view_and_without_them_nothing() -> None:
-    """With the tools the model answers 20 of 20 questions about evicted turns, without them 0."""
-    with_tools, without = told(150), told(150)
-    for session in (with_tools, without):
-        session.clear()
-        session.add_user_turn("Go on keeping the house in order.")
-        session.add_assistant_turn("Gladly.")
-    assert answers(without, tools=False) == 0
-    assert answers(with_tools, tools=True) == len(FACTS)
 
 
 def test_what_is_looked_up_changes_nothing(long: ContextSession) -> None:

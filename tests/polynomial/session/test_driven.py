@@ -396,24 +396,6 @@ def test_a_validator_reads_the_time_of_the_event() -> None:
     )
 
 
-class Calm(ContextMachine):
-    """Never be pressured."""
-
-    def is_pressured(self, step: Step) -> bool:
-        """Say no."""
-        return False
-
-
-def test_a_guard_that_is_overridden_decides() -> None:
-    """The session goes by the guards of its own class, and only that one."""
-    calm, plain = (
-        session_of(100, auto=False, machine=machine) for machine in (Calm, ContextMachine)
-    )
-    for session in (calm, plain):
-        session.add_user_turn("w " * 80)
-    assert (calm.state, plain.state) == (ContextState.ACCUMULATING, ContextState.PRESSURED)
-
-
 def test_two_subclasses_do_not_see_each_other() -> None:
     """Each machine class has its own states, even under a shared name."""
 
@@ -459,22 +441,6 @@ def test_two_subclasses_do_not_see_each_other() -> None:
         begun().send("wait")
     assert "WAITING --> ACCUMULATING : go_on" in mermaid(First.table)
     assert "WAITING" not in mermaid()
-
-
-def test_a_class_body_that_fails_leaves_no_trace() -> None:
-    """A class body that fails adds nothing to the inherited states."""
-    with pytest.raises(ZeroDivisionError):
-
-        class Broken(ContextMachine):  # pyright: ignore[reportUnusedClass] - its body fails
-            waiting = State("WAITING", value="WAITING")
-            wait = ContextMachine.accumulating.to(waiting)
-            _ = 1 // 0
-
-    class Whole(ContextMachine):
-        pass
-
-    assert Whole.directions == ContextMachine.directions
-    assert begun(machine=Whole).add_user_turn("on").state == ContextState.ACCUMULATING
 
 
 def begun_alone() -> Approval:

@@ -5,7 +5,6 @@ A command with a key happens once, and open calls can be closed.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -160,19 +159,6 @@ def test_a_lost_answer_is_asked_for_again(tmp_path: Path) -> None:
     asyncio.run(session.aadd_user_turn("and pay", idempotency_key="paying"))
     session.add_user_turn("thanks")
     assert [turn.text for turn in session.log()] == ["book it", "and pay", "thanks"]
-
-
-def test_many_ask_for_the_same(store: SessionStore) -> None:
-    """Of threads that all ask under one key a single one is heard."""
-    sessions = [session_in(store) for _ in range(8)]
-    with ThreadPoolExecutor(8) as threads:
-        list(
-            threads.map(
-                lambda session: session.add_user_turn("once", idempotency_key="k"), sessions
-            )
-        )
-    assert len(store.load("s").events) == 1
-    assert all(len(session.log()) == 1 for session in sessions)
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 
 from polycontext import ContextOverflowError, ContextSession
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.polynomial import ContextState
 from polycontext.polynomial.journal.conversation import replay
 from polycontext.polynomial.session.usage import TELLING, input_tokens
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.polynomial.stores.session_store import Stored
-from polycontext.pressure import AdaptiveThreshold
 from polycontext.testing import FAST
 from polycontext.testing.strict import StrictServer
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, ToolCall
@@ -81,20 +79,6 @@ def test_what_is_reported_as_it_was_counted_leaves_the_room_as_it_is() -> None:
         assert session.window.max_tokens >= ROOM - ROOM // 128
         assert [turn.tokens for turn in session.window.all_turns()] == before
         session.add_assistant_turn(f"Yes, {number}.")
-
-
-def test_a_gauge_and_its_trigger_agree() -> None:
-    """Pressure, state, the budget of a request and the room for a turn go by one number."""
-    session = told(ContextSession(ROOM, counter=WORDS, threshold=AdaptiveThreshold()), 2_000)
-    assert session.pressure < 0.4
-    states = [session.state]
-    session.usage.reported(chat(2 * asked(session)))
-    assert session.window.max_tokens < 3_100
-    assert session.pressure == session.window.total_tokens / session.window.max_tokens > 0.6
-    with pytest.raises(ContextOverflowError):
-        session.add_user_turn(words(3_200), oversize="error")
-    session.add_assistant_turn(words(900))
-    assert [*states, session.state] == [ContextState.ACCUMULATING, ContextState.PRESSURED]
 
 
 def test_what_stands_beside_the_turns_is_taken_off_once() -> None:
@@ -194,21 +178,6 @@ def test_a_journal_knows_nothing_of_what_was_reported() -> None:
     loaded = ContextSession.history.load(text_of(session), counter=FAST)
     assert loaded.window.max_tokens == ROOM
     assert loaded.conversation.with_room(session.window.max_tokens) == session.conversation
-
-
-def test_the_live_machine_follows_into_another_room(caplog: pytest.LogCaptureFixture) -> None:
-    """A listener goes on being told, and the machine's window is the session's."""
-    heard: list[str] = []
-
-    class Listener:
-        def after_transition(self, event: str) -> None:
-            heard.append(event)
-
-    session = driven(ContextSession(ROOM, counter=FAST, listeners=[Listener()]), factor=1.7)
-    assert session.machine.window.has_contents_of(session.window)
-    assert session.machine.context_state is session.state
-    assert len(heard) == session.history.revision
-    assert not caplog.records
 
 
 def test_going_back_keeps_the_room_that_was_measured(tmp_path: Any) -> None:

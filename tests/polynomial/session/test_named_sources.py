@@ -139,23 +139,6 @@ def test_whatever_happened_loads_as_it_was(moves: list[Move], data: st.DataObjec
     assert text_of(loaded) == text
 
 
-def test_a_gist_of_another_session_is_told_by_its_ids() -> None:
-    """It comes in as a turn; its ids mean nothing here and are kept through every later gist."""
-    gist = next(turn for turn in grown(200).window.all_turns() if turn.is_gist)
-    session = ContextSession(400, counter=FAST)
-    session.add_user_turn("Hello.")
-    session.add(evolve(gist, resource_id="", tokens=None))
-    for number in range(100):
-        session.add_user_turn(f"Crate {number} stands at pier {number * 13 % 101}.")
-    known = set(gist.sources)
-    assert known <= {
-        each for turn in session.window.all_turns() for each in turn.sources or (turn.resource_id,)
-    }
-    loaded = ContextSession.history.load(text_of(session), counter=FAST)
-    assert loaded.conversation == session.conversation
-    assert text_of(loaded) == text_of(session)
-
-
 def test_lists_of_ids_load() -> None:
     """A session whose gists list every source id loads and saves unchanged."""
     session = grown(120)

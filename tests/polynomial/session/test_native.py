@@ -116,19 +116,6 @@ def test_a_forgotten_turn_takes_the_block_with_it_and_the_twin_stands() -> None:
     assert ContextSession.history.load(text_of(session)).window == session.window
 
 
-def test_thinking_behind_forgotten_words_falls_without_any_summary_too() -> None:
-    """It is bound to them."""
-    session = ContextSession(max_tokens=8000)
-    session.add_user_turn("My name is Nobody.")
-    session.add(Turn("assistant", "Noted.", parts=(thinking(1),)))
-    session.add_user_turn("And now?")
-    session.history.forget("t1")
-    for stands in (session, session.history.fork("before", 3)):
-        assert thoughts(stands) == 0
-        assert not any(part.is_bound for turn in stands.log() for part in turn.parts)
-    assert session.window.epoch.why == "forget"
-
-
 def test_a_second_summary_stands_for_the_first_ones_sources() -> None:
     """And what is PRESERVED is said again a second time, byte for byte."""
     session = compacted()
@@ -141,18 +128,6 @@ def test_a_second_summary_stands_for_the_first_ones_sources() -> None:
     assert second.level == first.level + 1
     assert sum(turn == task for turn in session.window.all_turns()) == 1
     assert session.window.all_turns()[1] == second
-
-
-def test_our_own_summary_takes_the_block_in() -> None:
-    """It is written from the turns themselves, not from the twin."""
-    session = compacted()
-    sources = gist_of(session).sources
-    session.compress(0.002)
-    gist = gist_of(session)
-    assert gist.parts == ()
-    assert {each for each in sources if each != "t2"} <= set(gist.sources)
-    assert "red jars" in gist.text
-    assert "[Summary" not in gist.text.removeprefix("[Summary of earlier messages]")
 
 
 def test_forks_and_rewinds_stand_where_the_session_stood() -> None:

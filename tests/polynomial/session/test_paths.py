@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.linearity import DemotionError, LinearityStats, ResourceClass, UnknownResourceError
+from polycontext.base import InvalidDataError
+from polycontext.linearity import DemotionError, LinearityStats, ResourceClass
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
-from polycontext.pressure import ConflictError, Signals
-from polycontext.window import ContextWindow, PositionError, Store, Turn
+from polycontext.pressure import Signals
+from polycontext.window import ContextWindow, Store, Turn
 from tests.house import ROOT, script
 from tests.polynomial.conversations import add_all, chat, session_of, whole
 from tests.sessions import sessions
@@ -354,22 +354,6 @@ def test_what_is_legal_is_what_stands_there(session: ContextSession) -> None:
         session.invoke("nothing")
 
 
-@doors
-@pytest.mark.parametrize(
-    "name",
-    [
-        None,
-        b"self.context.window.focus",
-    ],
-)
-def test_a_path_is_a_text(name: Any, door: Callable[[ContextSession], Invoke]) -> None:
-    """A path that is not text raises an error."""
-    with pytest.raises(
-        InvalidOptionError, match=r"path = .*Use a text, such as 'self.context.window.focus'"
-    ):
-        door(conversation())(name)
-
-
 W, P, L, T = (
     "self.context.window.",
     "self.context.pressure.",
@@ -403,31 +387,6 @@ def test_arguments_that_do_not_fit_are_named(
     assert str(refused.value).startswith(name)
     assert problem in str(refused.value)
     assert refused.value.legal.startswith(f"{name}(")
-    assert whole(session) == before
-
-
-@doors
-@pytest.mark.parametrize(
-    ("name", "arguments", "options", "error"),
-    [
-        (f"{W}seek", [13], {}, PositionError),
-        (f"{P}compress", [0.1], {"expected_revision": 3}, ConflictError),
-        (f"{L}tag", ["t99", "PRESERVED"], {}, UnknownResourceError),
-        (f"{T}system", ["default", {"warmth": 2.0}], {}, InvalidOptionError),
-    ],
-)
-def test_what_the_session_refuses_is_refused_by_path(
-    name: str,
-    arguments: Sequence[Any],
-    options: Mapping[str, Any],
-    error: type[Exception],
-    door: Callable[[ContextSession], Invoke],
-) -> None:
-    """Its own error comes through, and nothing has changed."""
-    session = conversation()
-    before = whole(session)
-    with pytest.raises(error):
-        door(session)(name, *arguments, **options)
     assert whole(session) == before
 
 

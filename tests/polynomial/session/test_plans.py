@@ -179,18 +179,6 @@ def test_what_fulfils_whole_plans_is_asked_for_one() -> None:
     )
 
 
-def test_a_whole_prefix_yields_to_a_providers_own_summary() -> None:
-    """Planned down to the same pressure; by whom it is written is another question."""
-    session = grown()
-    plan = session.background.plan(0.15, native=True)
-    assert (plan.is_native, plan.tokens_wanted, plan.reached) == (
-        True,
-        session.background.plan(0.15).tokens_wanted,
-        True,
-    )
-    assert not session.background.plan(0.15).is_native
-
-
 def test_tasks_do_the_same() -> None:
     """Turns come while words are awaited."""
 

@@ -51,17 +51,6 @@ def stands_verbatim(session: ContextSession, *places: int) -> bool:
     return any(list(view[start : start + len(turns)]) == turns for start in range(len(view)))
 
 
-def test_a_gisted_atom_comes_back_where_it_stood() -> None:
-    """A recalled turn comes back verbatim, after its gist and before later turns."""
-    session = compressed(*chat(16, 20)[1:])
-    gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
-    assert "t5" in gist.sources
-    session.recall(["t5"])
-    assert stands_verbatim(session, 4)
-    assert ids(session).index("t5") == ids(session).index(gist.resource_id) + 1
-    assert session.history.revision == 18
-
-
 def test_a_dropped_atom_comes_back_where_it_stood() -> None:
     """A dropped turn comes back between its old neighbours."""
     session = ContextSession(1000, counter=WORDS, auto=False, threshold=AdaptiveThreshold())

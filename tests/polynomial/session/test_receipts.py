@@ -27,7 +27,6 @@ from polycontext.polynomial.journal.receipts import SCHEMA_FILE
 from polycontext.polynomial.session import history as history_module
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure import ContextProjector, Fulfilment, SummaryUsage, report_usage
-from polycontext.pressure.notes import find_sources_of_all
 from polycontext.window import Turn
 from tests.house import ROOT, script
 
@@ -150,27 +149,6 @@ def test_a_model_is_named_with_its_calls_and_time() -> None:
     assert {*verdicts(session)} == {Verdict.SIGNED}
 
 
-def test_cached_tokens_are_told_before_and_after() -> None:
-    """They are those of the last report before a compression, and of the first one after it."""
-    session = ContextSession(max_tokens=8000)
-    talk(session, 0, 30)
-    for cached in (5, 700):
-        session.messages()
-        details = {"cached_tokens": cached}
-        report = {"prompt_tokens": 900, "completion_tokens": 9, "prompt_tokens_details": details}
-        session.usage.reported(report)
-    session.compress(0.05)
-    (receipt,) = session.history.receipts()
-    assert (receipt.cached_before, receipt.cached_after) == (700, None)
-    session.messages()
-    session.usage.reported({"input_tokens": 300, "cache_read_input_tokens": 40})
-    assert session.history.receipts()[0].cached_after == 40
-    talk(session, 30, 60)
-    session.compress(0.03)
-    first, last = session.history.receipts()
-    assert (first.cached_after, last.cached_before, last.cached_after) == (40, 40, None)
-
-
 def test_receipts_after_a_revision_are_the_last_ones() -> None:
     """Also if a rewind since went back to before it, or a turn was forgotten."""
     session = session_of()
@@ -186,24 +164,6 @@ def test_receipts_after_a_revision_are_the_last_ones() -> None:
             assert session.history.receipts(revision) == last, (change, revision)
     with pytest.raises(InvalidOptionError, match="after"):
         session.history.receipts(-1)
-
-
-def test_a_list_of_receipts_reads_no_turn_that_went_into_a_gist(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Otherwise, each compression would read all turns of those before it again."""
-    read = list[int]()
-
-    def counting(lines: Any, turns: Any) -> Any:
-        read.append(1)
-        return find_sources_of_all(lines, turns)
-
-    monkeypatch.setattr("polycontext.pressure.notes.find_sources_of_all", counting)
-    session = session_of()
-    assert len(session.history.receipts()) > 1
-    assert not read
-    session.history.receipt()
-    assert len(read) == 1
 
 
 def test_receipts_after_a_revision_replay_only_what_came_since(
@@ -287,20 +247,6 @@ def test_cached_tokens_are_of_the_epoch_of_their_request(tmp_path: Path) -> None
             for each in ContextSession.open(store, "walls").history.receipts()
         ]
         assert told == [(111, 222), (222, 333), (333, None)]
-
-
-def failing(turns: Any, _: int) -> str:
-    """Write no summary."""
-    raise ValueError(len(turns))
-
-
-def test_extracts_that_replaced_all_texts_are_made_again() -> None:
-    """The receipt names what wrote them, and how many texts were rejected."""
-    session = session_of(projector=ContextProjector(failing))
-    for receipt in session.history.receipts():
-        assert receipt.summariser is not None
-        assert (receipt.summariser.name, receipt.summariser.rejected) == ("extractive", 1)
-    assert {*verdicts(session)} == {Verdict.SAME}
 
 
 @pytest.mark.parametrize("name", ["extractive", "", "\ud800"])
@@ -474,18 +420,6 @@ def test_forgetting_removes_the_digests_of_what_showed_the_turn() -> None:
         assert is_gone or private not in shown
     assert Verdict.ERASED in verdicts(session)
     assert Verdict.DIFFERS not in verdicts(session)
-
-
-def test_a_copy_of_an_erased_journal_has_erased_compressions() -> None:
-    """Also a fork from before the erasure."""
-    session = session_of()
-    revision = session.history.revision
-    talk(session, 30, 32)
-    session.history.forget("t3")
-    fork = session.history.fork("fork", revision)
-    for copy in (fork, ContextSession.history.load(session.history.export())):
-        assert Verdict.ERASED in verdicts(copy)
-        assert Verdict.DIFFERS not in verdicts(copy)
 
 
 def test_a_background_summary_is_made_again_from_what_it_was_planned_for() -> None:

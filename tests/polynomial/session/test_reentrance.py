@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from threading import Event, Thread
 from time import sleep
 from typing import Any
@@ -253,24 +252,6 @@ def test_what_a_helper_begins_may_write_afterwards(way: str) -> None:
         check_sound(session)
 
     asyncio.run(scene())
-
-
-def test_a_helper_may_write_to_another_session() -> None:
-    """A summariser may write to another session, but not to the one that it works for."""
-    helper = Helper("summariser")
-    session, notebook = pressed(helper), ContextSession(BUDGET, counter=WORDS)
-    helper.act = lambda _: notebook.add_user_turn("noted")
-    session.add_user_turn("and now?")
-    assert [turn.text for turn in notebook.log()] == ["noted"]
-
-    one, other = Helper("summariser"), Helper("summariser")
-    first, second = pressed(one), pressed(other)
-    one.act = lambda _: second.add_user_turn("across")
-    other.act = lambda _: first.add_user_turn("and back")
-    first.add_user_turn("and now?")
-    assert [first.log()[-1].text, second.log()[-1].text] == ["and now?", "across"]
-    for each in (session, first, second):
-        check_sound(each)
 
 
 # --- many writers ------------------------------------------------------------------------
@@ -551,19 +532,3 @@ def test_writers_in_a_thread_and_in_a_loop_lose_no_event_of_an_action() -> None:
     for thread in threads:
         thread.join(60)
     assert Counter(kinds(session.history.refresh())) == {"call": 30, "answer": 30}
-
-
-def test_equal_events_of_two_sessions_are_each_its_own() -> None:
-    """The clock stands, and both send the same event; each action sends its answer once."""
-    store, noon = InMemoryStore(), datetime(2026, 1, 1, 12, tzinfo=UTC)
-    first, other = (
-        ContextSession.open(
-            store, "s", max_tokens=900, counter=WORDS, machine=Echo, clock=lambda: noon
-        )
-        for _ in range(2)
-    )
-    first.add_user_turn("hi")
-    other.history.refresh()
-    for each in (first, other):
-        each.send("call")
-    assert kinds(first.history.refresh()) == ["call", "answer", "call", "answer"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from polycontext.base import InvalidDataError, InvalidOptionError, PolycontextError
-from polycontext.linearity import ResourceClass, UnknownResourceError
+from polycontext.linearity import UnknownResourceError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.events import CompressEvent, EraseEvent, TurnEvent
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
@@ -102,18 +102,6 @@ def test_calls_stay_with_their_results() -> None:
     ]
     for provider in ("openai", "anthropic", "openai-responses"):
         assert session.request(provider).messages
-
-
-def test_a_system_prompt_a_task_and_a_pinned_turn_can_be_forgotten() -> None:
-    """Privacy goes before class."""
-    session = session_of()
-    session.add_system("You serve ann.")
-    session.add_user_turn("ann's task")
-    session.pin("t2", "ann said so")
-    for resource_id in ("t1", "t2"):
-        session.history.forget(resource_id)
-    assert "ann" not in told(session)
-    assert session.window.linearity.get("t2") is ResourceClass.PRESERVED
 
 
 def test_forks_copies_and_abandoned_branches_forget_as_well() -> None:

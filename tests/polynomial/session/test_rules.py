@@ -205,20 +205,6 @@ def test_rules_follow_the_history(tmp_path: Path) -> None:
         assert [rule.text for rule in session.rules.list()] == ["Never use lists in your replies."]
 
 
-@pytest.mark.parametrize("other", ["late", {"revokes": 5}, {"kind": 3}])
-def test_what_callers_keep_under_the_same_key_changes_no_rule(other: object) -> None:
-    """Such a turn is added, synced, regenerated and forgotten as any other."""
-    session = ContextSession(max_tokens=2_000)
-    session.add(Turn("user", NEVER))
-    session.add(Turn("user", "Plan a trip to Vienna.", metadata={"rule": other}))
-    session.add_assistant_turn("Where from?")
-    assert [rule.text for rule in session.rules.list()] == [NEVER]
-    session.history.regenerate()
-    assert session.log()[-1].text == "Plan a trip to Vienna."
-    session.history.forget("t1")
-    assert session.rules.list() == ()
-
-
 def test_forgetting_a_turn_erases_its_rules() -> None:
     """They are in no summary, no event and no revision; the ending of a rule goes with it."""
     session = started()

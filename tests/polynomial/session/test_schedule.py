@@ -180,15 +180,6 @@ def test_a_tick_in_the_past_does_not_turn_the_journal_back(*, is_async: bool) ->
     assert session.history.events()[-1].at == clock.now
 
 
-def test_a_model_is_not_asked_without_a_tick() -> None:
-    """Once the cache has expired, the next message comes too late for it."""
-    clock, model = Clock(), Model()
-    session = talked(clock, Schedule(300), projector=ContextProjector(model))
-    clock.wait(301)
-    session.add_user_turn("Too late.")
-    assert (kinds(session), model.asked) == ([], 0)
-
-
 @pytest.mark.parametrize("options", [{"auto": False}, {"schedule": None}])
 def test_a_session_without_a_schedule_or_auto_stays(options: dict[str, Any]) -> None:
     """The caller compresses."""

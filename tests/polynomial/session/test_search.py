@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from polycontext import ContextOverflowError, ContextSession, ResourceClass
-from polycontext.polynomial import ContextState
 from polycontext.pressure import ContextProjector
 from polycontext.testing import FAST
 from polycontext.window import ToolCall
@@ -180,17 +179,6 @@ def test_an_overflow_says_what_takes_the_room() -> None:
     enough.add_system("You paint houses, and never leave a wall wet over night.")
     enough.add_user_turn("Paint the house, " + "and the next one " * 20)
     assert enough.messages()
-
-
-def test_the_machines_library_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
-    """A program that logs at debug level is not told every guard of every turn."""
-    with caplog.at_level(logging.DEBUG):
-        told = ContextSession(600, counter=FAST)
-        assert told.machine.context_state is ContextState.EMPTY
-        told.add_user_turn("Hello.")
-    assert [
-        record.name for record in caplog.records if record.name.startswith("statemachine")
-    ] == []
 
 
 def test_a_session_shows_itself() -> None:

@@ -106,16 +106,6 @@ def test_with_auto_a_pressured_session_compresses_before_the_next_turn() -> None
     ]
 
 
-def test_with_auto_a_turn_over_the_budget_compresses_at_once() -> None:
-    """A turn that exceeds the budget triggers a compression, so that `messages` works."""
-    session = add_all(session_of(1000), chat(13, 45))
-    assert session.state is ACCUMULATING
-    output = session.add_user_turn(words(400, "big"))
-    assert output.compressed
-    assert output.state is COMPRESSED
-    assert recount(session.messages(), WORDS) <= 1000
-
-
 @pytest.mark.parametrize("size", range(2, 14))
 def test_a_high_mark_at_the_end_of_the_window_keeps_the_view_within_budget(size: int) -> None:
     """Even with a threshold of 1.0, and during the cooldown, the view stays within budget."""
@@ -370,13 +360,3 @@ def test_a_loop_lowers_the_high_mark_without_being_told() -> None:
         )
         assert 0.6 < session.pressure < 0.7
     assert states == [["ACCUMULATING", "ACCUMULATING", "PRESSURED"], ["ACCUMULATING"] * 3]
-
-
-def test_a_pinned_result_that_does_not_fit_gets_in_all_the_same() -> None:
-    """A tool result that is too large is whole in the log and cut in the view, even if pinned."""
-    session = ContextSession(max_tokens=200, counter=FAST)
-    session.add_user_turn("Repair the fence.")
-    session.add_assistant_turn(None, [ToolCall("c1", "look")])
-    session.add_tool_turn("A board is loose. " * 200, tool_call_id="c1", resource_class="preserved")
-    assert session.log()[-1].text == "A board is loose. " * 200
-    assert session.window.total_tokens <= 200

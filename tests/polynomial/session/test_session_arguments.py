@@ -1,7 +1,7 @@
 """Every argument of a session's writes reaches its place, in the blocking and the async form."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -90,51 +90,3 @@ def test_every_write_asks_for_the_revision_that_its_caller_saw(
                 *arguments, **options, expected_revision=session.history.revision - 1
             )
         getattr(write, name)(*arguments, **options, expected_revision=session.history.revision)
-
-
-class Scribe:
-    """A prompt builder that says what it was told."""
-
-    def build_prompt(
-        self,
-        output: ContextOutput,
-        /,
-        agent_type: str,
-        eigenvectors: Mapping[str, float] | None,
-        constraints: Sequence[str],
-        *,
-        task: str | None,
-        system_only: bool,
-        **values: str | float,
-    ) -> str:
-        """Return everything as text."""
-        return repr(
-            (
-                len(output.window),
-                agent_type,
-                eigenvectors,
-                tuple(constraints),
-                task,
-                system_only,
-                values,
-            )
-        )
-
-
-@pytest.mark.parametrize("system_only", [True, False])
-def test_a_prompt_builder_of_ones_own_is_told_everything(system_only: bool) -> None:
-    """Output, agent, eigenvectors, constraints, task and values arrive as they were given."""
-    session = add_all(session_of(), chat(3))
-    said = session.build_prompt(
-        "critic",
-        {"warmth": 0.5},
-        ["be brief"],
-        task="review",
-        system_only=system_only,
-        prompts=Scribe(),
-        mood="calm",
-    )
-    assert said == repr(
-        (3, "critic", {"warmth": 0.5}, ("be brief",), "review", system_only, {"mood": "calm"})
-    )
-    assert session.build_prompt(prompts=Scribe()) == repr((3, "default", None, (), None, False, {}))

@@ -103,15 +103,6 @@ def test_a_compression_stays_compressed_across_reopening() -> None:
 # --- every commit leaves a deliverable session -------------------------------------------
 
 
-def test_after_a_report_the_request_is_handed_out() -> None:
-    """A view that a report makes too large is compressed before it is sent, and not refused."""
-    session = filled(0.66)
-    report(session, 1.6)
-    assert session.pressure > 1
-    assert session.messages()
-    assert session.pressure <= 1
-
-
 def pressed() -> ContextSession:
     """Return an automatic session whose last user turn brought the compression that it needed."""
     session = filled(0.85)

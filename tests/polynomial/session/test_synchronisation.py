@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.polynomial.session.synchronisation import Gist, Kept, pair_view
+from polycontext.polynomial.session.synchronisation import Gist, Kept
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError
 from polycontext.testing import Move
@@ -114,16 +114,6 @@ def test_what_is_not_to_be_rewound_is_left_as_it_is(awaited: bool) -> None:
     assert session.history.revision == other.history.revision == 4
 
 
-def test_what_yielded_before_the_change_stays_as_it_is() -> None:
-    """Editing a message undoes only later changes, so an earlier gist stays as it is."""
-    session, turns = session_of(400), chat(60)
-    session.sync(turns)
-    gist = session.window.all_turns()[1]
-    assert gist.is_gist
-    session.sync([*turns[:-1], Turn("assistant", "Otherwise.")])
-    assert session.window.all_turns()[1] == gist
-
-
 @given(session_moves(10), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=6))
 def test_whatever_the_list_becomes_the_log_is_it(
     moves: list[Move], cuts: list[tuple[int, int]]
@@ -192,18 +182,6 @@ def test_words_that_were_forgotten_stay_forgotten() -> None:
     assert (session.history.revision, texts(session)[0]) == (revision, "[forgotten]")
     assert isinstance(session.view()[0], Kept)
     assert session.view()[0].handle is None
-
-
-def test_a_turn_that_calls_otherwise_is_not_whole() -> None:
-    """It goes out as the turn: the object would call what is not called any more."""
-    session, turns = session_of(), [Turn("user", "Look."), *tool_atom("look", 5, 5)]
-    session.sync(turns)
-    calls = (
-        ToolCall(turns[1].tool_calls[0].id, "look", '{"at": "the lowest shelf"}'),
-        *turns[1].tool_calls[1:],
-    )
-    came = {"t1": (turns[0], "one"), "t2": (evolve(turns[1], tool_calls=calls), "two")}
-    assert [item.handle for item in pair_view(session, came)[:2]] == ["one", None]
 
 
 @pytest.mark.parametrize(

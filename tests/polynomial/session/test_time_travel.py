@@ -14,7 +14,7 @@ from polycontext.linearity import UnknownResourceError
 from polycontext.polynomial import ContextSession, ContextState, SessionWriteError
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
 from polycontext.pressure import ConflictError
-from polycontext.window import ContextItem, Part, Turn
+from polycontext.window import ContextItem
 from tests.house import sizes
 from tests.polynomial.conversations import session_of, words
 from tests.polynomial.session.faulty import Counting, Ticking
@@ -89,33 +89,6 @@ def test_where_a_session_stands_already_it_need_not_go() -> None:
     assert session.conversation is before
     assert session.history.regenerate().state is before.state
     assert session.conversation is before
-
-
-def test_thoughts_that_fall_by_going_back_are_named() -> None:
-    """A provider that signs thoughts is told that some are gone."""
-    session = session_of()
-    session.add_user_turn("Red or blue?")
-    parts = (Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}'),)
-    session.add(Turn("assistant", "Blue.", parts=parts))
-    session.history.regenerate()
-    assert session.window.epoch.unbound == ("anthropic",)
-    assert session.messages("anthropic") == [
-        {"role": "user", "content": [{"type": "text", "text": "Red or blue?"}]}
-    ]
-
-
-def test_the_last_message_is_edited() -> None:
-    """Editing a message replaces it under a new id, drops later turns, and keeps attached items."""
-    session = session_of()
-    session.send_message(
-        "What of this file?", [ContextItem("print(1)", "code", metadata={"filename": "a.py"})]
-    )
-    question = session.log()[-1].resource_id
-    session.add_assistant_turn("It prints 1.")
-    session.history.edit(question, "What of that file?")
-    assert said(session)[1:] == ["What of that file?"]
-    assert "print(1)" in said(session)[0]
-    assert session.log()[-1].resource_id != question
 
 
 def test_an_edit_attaches_something_else() -> None:

@@ -14,8 +14,7 @@ from polycontext.pressure import (
     FixedThreshold,
     Threshold,
 )
-from polycontext.testing import FAST
-from polycontext.window import Role, Turn
+from polycontext.window import Role
 from tests.polynomial.conversations import (
     WORDS,
     add_all,
@@ -175,17 +174,6 @@ def test_a_larger_window_restores_what_a_small_one_truncated(how: str) -> None:
         session.send("resize", 2_000)
     assert session.output.truncated == ()
     assert question in [message["content"] for message in session.messages()]
-
-
-@pytest.mark.parametrize("oversize", ["error", "truncate"])
-def test_what_the_system_says_truncates_no_task(oversize: Any) -> None:
-    """It is refused, and the task stands as it was."""
-    session = ContextSession(400, counter=FAST)
-    session.add_user_turn("Fix the failing test in src/app.py, which imports main.py twice.")
-    before = session.conversation
-    with pytest.raises(ContextOverflowError):
-        session.add(Turn("system", "Keep this rule in mind. " * 60), oversize=oversize)
-    assert session.conversation is before
 
 
 @pytest.mark.parametrize("more", range(-10, 60, 5))
