@@ -193,19 +193,6 @@ def test_an_id_of_another_item_is_not_used_again() -> None:
     assert len(set(item_ids(session))) == 4
 
 
-def test_ids_go_on_behind_a_restored_session() -> None:
-    """An item made after loading, or with a clashing id, gets an id that the conversation lacks."""
-    session = started()
-    session.attach(module(id="ctx-1000000"))
-    text = text_of(session).replace("ctx-1000000", "ctx-2000000")
-    restored = ContextSession.history.load(text, counter=WORDS)
-    assert item_ids(restored) == ["ctx-2000000"]
-    assert int(ContextItem("x").id.removeprefix("ctx-")) > 2_000_000
-    restored.attach(ContextItem("another", id="ctx-2000000"))
-    assert len(set(item_ids(restored))) == 2
-    assert held_attachment(restored.window, module()) is not None
-
-
 def test_the_task_is_what_the_user_says_not_what_was_attached() -> None:
     """A file that comes first leaves the task its place, and the task is pinned."""
     session = session_of()

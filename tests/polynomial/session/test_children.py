@@ -39,7 +39,7 @@ def told(session: ContextSession) -> ContextSession:
     session.add_user_turn(DEMAND)
     session.add_assistant_turn("Trains only, then.")
     session.add_user_turn("The meeting is in Seidengasse 9 on Tuesday.")
-    for number in range(60):
+    for number in range(30):
         session.add_user_turn(
             f"Museum {number} opens at {8 + number % 4}, and costs {number * 7 % 19} euros. Is "
             "it any good?"
@@ -347,7 +347,7 @@ def test_a_child_of_a_session_that_was_read_back_takes_no_words_of_others(said: 
     session.add_user_turn("Paint the house.")
     session.add_user_turn("From now on, never use red.")
     session.add_assistant_turn(said.format(foreign))
-    for number in range(70):
+    for number in range(40):
         session.add_user_turn(f"Wall {number}: is it painted with colour number {number * 37}?")
         session.add_assistant_turn(f"Yes, wall {number} has shade {number * 37 % 101}.")
     session.compress(0.3)
@@ -360,9 +360,15 @@ def test_a_child_of_a_session_that_was_read_back_takes_no_words_of_others(said: 
 WORD = "Quittengelee"
 
 
-@pytest.mark.parametrize("kept", ["memory", "file"])
-@pytest.mark.parametrize("said", ["system", "rule"])
-@pytest.mark.parametrize("clears", [False, True])
+@pytest.mark.parametrize(
+    ("kept", "said", "clears"),
+    [
+        ("memory", "system", True),
+        ("memory", "rule", False),
+        ("file", "system", False),
+        ("file", "rule", True),
+    ],
+)
 def test_forgetting_reaches_what_children_were_told(
     kept: str, said: str, tmp_path: Path, *, clears: bool
 ) -> None:

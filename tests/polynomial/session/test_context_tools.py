@@ -16,7 +16,6 @@ from polycontext.polynomial.session.context_tools import TOOL_NAMES, context_too
 from polycontext.testing import FAST
 from polycontext.window import Part, ToolCall
 from polycontext.window.providers import Provider
-from tests.house import sizes
 from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 
 COLOURS = ("amber", "birch", "cobalt", "denim", "ebony", "flax", "garnet", "hazel", "ivory", "jade")
@@ -74,9 +73,9 @@ def test_a_search_tells_what_left_before_what_is_seen(long: ContextSession) -> N
 
 def test_a_search_does_not_find_what_the_tools_have_answered_before() -> None:
     """However often the same was looked up, what is found is what somebody said."""
-    session = told(60)
+    session = told(30)
     query = json.dumps({"query": "how does the jade gate open"})
-    for number in range(80):
+    for number in range(25):
         session.add_assistant_turn(None, [ToolCall(f"c{number}", "context_search", query)])
         session.add_tool_turn(session.call_tool("context_search", query), tool_call_id=f"c{number}")
     found = session.call_tool("context_search", query).splitlines()[1]
@@ -226,38 +225,6 @@ def test_no_answer_is_longer_than_it_may_be(  # noqa: PLR0917 - hypothesis names
     assert answer
     assert long.window.counter.count(answer) <= most
     assert long.call_tool(name, json.dumps(asked), max_tokens=most) == answer
-
-
-@pytest.mark.no_cover
-@pytest.mark.parametrize("turns", sizes(2_000, 20_000))
-def test_a_long_log_is_answered_within_the_same_bounds(turns: int) -> None:
-    """Thousands of turns: what is listed, read and told stays a few lines, and is found."""
-    session = ContextSession(40 * turns, counter=FAST)
-    session.add_user_turn("The code of the vault is QX7-2281.")
-    session.extend(
-        [
-            Turn("user" if n % 2 else "assistant", f"Item {n} goes to shelf {n % 97}.")
-            for n in range(turns)
-        ]
-    )
-    session.compress(0.01)
-    counter, gist = (
-        session.window.counter,
-        next(turn for turn in session.window.all_turns() if turn.is_gist),
-    )
-    assert len(session.log()) == turns + 1
-    for name, asked in (
-        ("context_search", {"query": "item goes to shelf", "limit": 50}),
-        ("context_recall", {"ids": [gist.resource_id]}),
-        ("context_recall", {"ids": [turn.resource_id for turn in session.log()]}),
-        ("context_describe", {}),
-    ):
-        answer = session.call_tool(name, asked)
-        assert counter.count(answer) <= 2_000
-        assert not answer.startswith("Error")
-    session.clear()
-    assert "QX7-2281" in session.call_tool("context_search", {"query": "the code of the vault"})
-    assert f"Nothing stands for {turns + 1:,}" in session.call_tool("context_describe")
 
 
 def test_a_session_that_a_file_keeps_is_searched_by_tasks(tmp_path: Any) -> None:

@@ -115,13 +115,3 @@ def test_a_session_that_is_kept_elsewhere_is_not_copied(copy: Copy) -> None:
     ):
         copy(session)
     assert session.state is ContextState.ACCUMULATING
-
-
-def test_what_was_written_for_a_provider_stays_behind() -> None:
-    """A copy writes its messages anew, by a delivery of its own."""
-    session = grown()
-    messages = session.messages()
-    again = pickled(session)
-    assert again._delivery is None
-    assert again.messages() == messages
-    assert again._delivery is not session._delivery

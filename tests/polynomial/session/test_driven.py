@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -366,34 +366,6 @@ def test_rewinding_goes_from_and_to_an_added_state() -> None:
     session.history.rewind(waiting)
     assert session.history.fork("other").state == "APPROVAL"
     assert told(session) == ["Pay the bill.", ""]
-
-
-class Hours(ContextMachine):
-    """Take no question outside of working hours."""
-
-    def in_order(self, step: Step) -> None:
-        """Refuse by the time of the event."""
-        if step.input.kind is InputKind.USER_TURN and not 9 <= step.at.hour < 17:
-            raise PermissionError("We are back at nine.")
-        super().in_order(step)
-
-
-def test_a_validator_reads_the_time_of_the_event() -> None:
-    """It is asked before anything is stored; what was recorded is replayed at any time."""
-    hour = [12]
-    session = ContextSession(
-        max_tokens=600, machine=Hours, clock=lambda: NOW + timedelta(hours=hour[0] - 12)
-    )
-    session.add_user_turn("Hello?")
-    hour[0] = 20
-    with pytest.raises(PermissionError):
-        session.add_user_turn("Anybody?")
-    session.add_assistant_turn("Good night.")
-    assert told(session) == ["Hello?", "Good night."]
-    assert (
-        ContextSession.history.load(text_of(session), machine=Hours).conversation
-        == session.conversation
-    )
 
 
 def test_two_subclasses_do_not_see_each_other() -> None:

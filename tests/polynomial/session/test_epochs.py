@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession
-from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextState
 from polycontext.testing import FAST
@@ -159,14 +158,6 @@ def test_enabled_thinking_is_off_in_a_tool_loop_that_lost_its_own() -> None:
     assert accepted() == "enabled"
 
 
-@pytest.mark.parametrize("options", [[("thinking", None)], "thinking", 5])
-def test_options_that_are_no_fields_are_refused(options: Any) -> None:
-    """The error says what they are."""
-    session = worked(ContextSession(100_000, counter=FAST), 1)
-    with pytest.raises(InvalidOptionError, match="fields of a request"):
-        session.request("anthropic", options=options)
-
-
 def test_clearing_begins_an_epoch_and_promoting_none() -> None:
     """A class is no content."""
     session = worked(ContextSession(100_000, counter=FAST), 2)
@@ -238,7 +229,7 @@ def test_thoughts_of_an_imported_history_fall_behind_the_first_compression() -> 
 
 
 @pytest.mark.parametrize(
-    ("max_tokens", "exchanges"), gated([(2_000, 100), (4_000, 300), (32_000, 1_000)], (2_000, 100))
+    ("max_tokens", "exchanges"), gated([(2_000, 50), (4_000, 150)], (2_000, 50))
 )
 def test_thinking_never_fills_a_window(max_tokens: int, exchanges: int) -> None:
     """Several times what the window holds goes through on defaults, however small it is."""
@@ -253,7 +244,7 @@ def test_thinking_never_fills_a_window(max_tokens: int, exchanges: int) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("pictures", sizes(50, 200))
+@pytest.mark.parametrize("pictures", sizes(25, 200))
 def test_pictures_never_fill_a_window(pictures: int) -> None:
     """Many go through eight thousand tokens, the newest in sight."""
     session = ContextSession(8_000)

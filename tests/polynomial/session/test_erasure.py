@@ -143,10 +143,9 @@ def test_forgetting_a_turn_erases_what_was_undone_when_it_was_added_again(tmp_pa
     assert b"hunter2" not in path.read_bytes()
 
 
-@pytest.mark.parametrize("location", ["memory", "file"])
-def test_a_session_with_a_live_machine_shows_no_erased_words(location: str, tmp_path: Path) -> None:
+def test_a_session_with_a_live_machine_shows_no_erased_words(tmp_path: Path) -> None:
     """At no earlier revision, and not when it is opened from the snapshot that it makes next."""
-    store = SQLiteStore(tmp_path / "chat.db") if location == "file" else InMemoryStore()
+    store = SQLiteStore(tmp_path / "chat.db")
     session = ContextSession(max_tokens=900, counter=WORDS, store=store)
     assert session.machine
     for number in range(300):

@@ -154,22 +154,6 @@ def test_the_whole_log_is_handed_out_in_every_format(provider: str | None) -> No
     assert [call.id for call in again.open_calls] == ["c1"]
 
 
-def test_calls_that_were_cleared_while_they_were_open_are_closed_in_what_goes_out() -> None:
-    """A list with a call that nobody answered in the middle is one that no provider takes."""
-    session = ContextSession(400, counter=FAST)
-    session.add_user_turn("Look.")
-    session.add_assistant_turn(None, [ToolCall("c1", "look"), ToolCall("c2", "look")])
-    session.add_tool_turn("red", tool_call_id="c1")
-    session.clear()
-    session.add_user_turn("Look again.")
-    roles = ["user", "assistant", "tool", "tool", "user"]
-    assert [message["role"] for message in session.history.messages()] == roles
-    anew = ContextSession.history.load_turns(session.history.export_turns(), 400, counter=FAST)
-    assert [turn.role.value for turn in anew.log()] == roles
-    assert anew.log()[3].metadata["repaired"] is True
-    assert [*anew.log()[:3], anew.log()[4]] == list(session.log())
-
-
 @cache
 def in_lines() -> list[str]:
     """Return the lines of a session that has lived."""

@@ -94,7 +94,7 @@ def test_no_turn_is_read_twice_and_the_first_compression_reads_the_view(
     way: str, read: Read, tmp_path: Path
 ) -> None:
     """By whatever way a conversation of many windows came in."""
-    session = grown(150)
+    session = grown(90)
     read.clear()
     again = WAYS[way](session, tmp_path)
     imported, standing = read.copy(), {turn.resource_id for turn in again.window.all_turns()}

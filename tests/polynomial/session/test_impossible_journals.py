@@ -221,7 +221,7 @@ def test_an_impossible_journal_is_not_loaded(name: str) -> None:
 def test_no_journal_is_replayed_halfway() -> None:
     """A shuffled, cut or repeated journal either loads and saves unchanged, or is refused."""
     random, refused = seeded(11), 0
-    for _ in range(300):
+    for _ in range(100):
         data = json.loads(honest())
         events: list[Json] = data["events"]
         for _ in range(random.randrange(1, 3)):
@@ -242,4 +242,4 @@ def test_no_journal_is_replayed_halfway() -> None:
             refused += 1
         else:
             assert document(session)["events"] == events
-    assert refused > 200
+    assert refused > 66

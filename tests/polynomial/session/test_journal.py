@@ -67,8 +67,7 @@ def attempt(session: ContextSession, what: str, number: int) -> None:
         return
 
 
-@pytest.mark.parametrize("engine", ["machine", "table"])
-@pytest.mark.parametrize("auto", [True, False])
+@pytest.mark.parametrize(("engine", "auto"), [("machine", True), ("table", False)])
 @given(moves=session_moves(), actions=ACTIONS, max_tokens=st.sampled_from([200, 500, 2000]))
 def test_replaying_the_journal_gives_the_same_session(
     moves: list[Move], actions: Actions, max_tokens: int, engine: Engine, *, auto: bool

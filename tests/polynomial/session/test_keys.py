@@ -12,9 +12,9 @@ import pytest
 
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession, Event
-from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore, Stored
+from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore
 from polycontext.pressure import AdaptiveThreshold, ConflictError
-from polycontext.window import ContextItem, OrderError, ToolCall, Turn
+from polycontext.window import ContextItem, OrderError, Turn
 from tests.polynomial.conversations import WORDS, words
 
 CALLS = [
@@ -191,18 +191,6 @@ def left_open(store: SessionStore, results: int = 0, **options: Any) -> ContextS
     return session_in(store, **options)
 
 
-def test_calls_that_a_dead_writer_left_are_seen_on_opening(store: SessionStore) -> None:
-    """Reopening a session lists its unanswered calls, with name and arguments, in order."""
-    assert session_in(store).open_calls == ()
-    session = left_open(store, results=1)
-    assert session.open_calls == tuple(
-        ToolCall(f"c{number}", "look", f'{{"n": {number}}}') for number in (1, 2)
-    )
-    session.add_tool_turn("again", tool_call_id="c1")
-    session.add_tool_turn("again", tool_call_id="c2")
-    assert session.open_calls == ()
-
-
 def test_they_are_ended_with_a_marked_result(store: SessionStore) -> None:
     """One commit closes all open calls with marked results, and the conversation goes on."""
     session = left_open(store, results=1)
@@ -236,38 +224,3 @@ def test_a_reason_is_a_text(reason: Any) -> None:
     with pytest.raises(InvalidOptionError, match="reason"):
         session.close_open_calls(reason)
     assert len(session.open_calls) == 3
-
-
-class Least:
-    """Keep one session by the two methods that a session needs."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def load(self, session_id: str, after: int = 0) -> Stored:
-        """Return what is kept behind `after`."""
-        return Stored(tuple(self.events[after:]))
-
-    def append(
-        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]
-    ) -> None:
-        """Keep events."""
-        self.events += events
-
-
-def test_a_store_of_two_methods_keeps_a_session_and_says_what_it_cannot() -> None:
-    """A minimal store keeps a session, and refuses keys, listing and deleting with an error."""
-    store: Any = Least()
-    with ContextSession.open(store, "s", max_tokens=1_000) as session:
-        session.add_user_turn("Sort the shed.")
-        with pytest.raises(InvalidOptionError, match="keeps no keys"):
-            session.clear(idempotency_key="k")
-        with pytest.raises(InvalidOptionError, match="keeps no keys"):
-            asyncio.run(session.aclear(idempotency_key="k"))
-        assert len(store.events) == session.history.revision == 1
-    for act in (
-        lambda: ContextSession.history.list_sessions(store),
-        lambda: ContextSession.history.delete(store, "s"),
-    ):
-        with pytest.raises(InvalidOptionError, match="a store with `"):
-            act()

@@ -159,7 +159,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing() -> None:
 def driven(session: ContextSession, *, factor: float) -> ContextSession:
     """Return a session of many turns in which every response was reported."""
     dice = random.Random(3)  # noqa: S311 - nothing here is a secret
-    for number in range(120):
+    for number in range(60):
         session.add_user_turn(f"{number}: " + words(dice.randrange(1, 120), f"w{number}."))
         session.usage.reported(chat(round(factor * asked(session)) + 100))
         session.add_assistant_turn(words(dice.randrange(1, 60)))

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from polycontext import ContextSession, project
+from polycontext import ContextSession
 from polycontext.base import InvalidDataError
-from polycontext.polynomial import ContextOverflowError
 from polycontext.window import EstimatingCounter, TiktokenCounter
 from polycontext.window import model_profiles as module
 from polycontext.window.model_profiles import ModelProfile, find_model, register_model
@@ -103,27 +102,3 @@ def test_a_saved_session_of_a_model_that_is_not_known_says_so(
         ContextSession.history.load(text, counter=EstimatingCounter()).usage.provider
         == Provider.ANTHROPIC
     )
-
-
-def messages(count: int) -> list[dict[str, Any]]:
-    """Return a chat of that many messages of about a hundred tokens."""
-    return [
-        {"role": ("user", "assistant")[n % 2], "content": f"Fact {n}: " + "word " * 100}
-        for n in range(count)
-    ]
-
-
-def test_a_list_is_projected_for_a_model(registered: ModelProfile) -> None:
-    """A list is projected into the model's window minus the reply, with its counter and format."""
-    projection = project(messages(20), "mine")
-    assert (projection.max_tokens, projection.reached) == (1_000, True)
-    check(projection.messages, "anthropic")
-    assert project(messages(20), model=registered) == projection
-    smaller = project(messages(20), "mine", max_tokens=700, reserve=0)
-    assert (smaller.max_tokens, smaller.reached) == (700, True)
-    assert (
-        len(smaller.messages) < len(projection.messages)
-        or smaller.tokens_after < projection.tokens_after
-    )
-    with pytest.raises(ContextOverflowError):
-        project(messages(3), "mine", max_tokens=50)

@@ -17,7 +17,7 @@ from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.pressure import Fulfilment, NativeGist
 from polycontext.pressure.native import prefix_plan
 from polycontext.window import Part, Turn
-from tests.polynomial.conversations import document, text_of
+from tests.polynomial.conversations import text_of
 
 BLOCK = json.dumps(
     {
@@ -130,23 +130,6 @@ def test_a_second_summary_stands_for_the_first_ones_sources() -> None:
     assert session.window.all_turns()[1] == second
 
 
-def test_forks_and_rewinds_stand_where_the_session_stood() -> None:
-    """Before the block, on it, and behind it again."""
-    session = compacted()
-    on, before = session.history.revision, session.history.revision - 1
-    fork = session.history.fork("fork")
-    assert fork.window == session.window
-    assert fork.request("anthropic").messages == session.request("anthropic").messages
-    assert not any(
-        turn.native_providers for turn in session.history.fork("earlier", before).window.all_turns()
-    )
-    turns = session.window.all_turns()
-    session.history.rewind(before)
-    assert thoughts(session) == 8
-    session.history.rewind(on)
-    assert session.window.all_turns() == turns
-
-
 def test_a_database_keeps_the_block_and_what_is_said_again(tmp_path: Path) -> None:
     """Told by ids: the words of a turn that is said again stand in the journal once."""
     from polycontext.polynomial.stores.sqlite import SQLiteStore  # noqa: PLC0415 - of this test
@@ -178,15 +161,3 @@ def test_a_journal_that_says_something_else_again_is_refused(change: dict[str, A
     bad = evolve(last, edit=evolve(last.edit, **change))
     with pytest.raises(InvalidDataError):
         replay([*events, bad], ContextSession(max_tokens=100_000, auto=False).conversation)
-
-
-def test_a_journal_of_before_has_none_of_it() -> None:
-    """An edit that says nothing again is written as it always was."""
-    session = ContextSession(max_tokens=8000)
-    for number in range(6):
-        session.add_user_turn(f"shelf {number} " * 40)
-    session.compress(0.02)
-    edit = next(
-        event for event in document(session)["events"] if event["event"] == "CompressEvent"
-    )["edit"]
-    assert not {"again", "again_at", "keeps_bound"} & set(edit)

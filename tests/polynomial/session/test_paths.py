@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from polycontext.base import InvalidDataError
 from polycontext.linearity import DemotionError, LinearityStats, ResourceClass
 from polycontext.polynomial import ContextOutput, ContextSession
-from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError
+from polycontext.polynomial.errors import UnknownPathError
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
 from polycontext.pressure import Signals
 from polycontext.window import ContextWindow, Store, Turn
@@ -266,18 +266,6 @@ def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
 # --- what they do ----------------------------------------------------------------
 
 
-def test_an_empty_session_has_no_focus_and_a_history_of_none() -> None:
-    """Reading works in every state; what moves the view is refused by the machine."""
-    session = session_of()
-    assert session.invoke("self.context.window.focus") is None
-    assert session.invoke("self.context.window.history") == ()
-    assert list(session.invoke("self.context.window.map", len)) == [0]
-    assert session.invoke("self.context.pressure.check") == 0.0
-    assert session.invoke("self.context.linearity.stats") == LinearityStats()
-    with pytest.raises(IllegalDirectionError):
-        session.invoke("self.context.pressure.compress")
-
-
 @given(sessions(), st.sampled_from([0.0, 0.3, 1.0]))
 def test_the_threshold_parts_what_is_pressured_from_what_is_not(
     session: ContextSession, progress: float
@@ -388,19 +376,3 @@ def test_arguments_that_do_not_fit_are_named(
     assert problem in str(refused.value)
     assert refused.value.legal.startswith(f"{name}(")
     assert whole(session) == before
-
-
-def test_what_is_wrong_with_a_task_is_said_when_it_is_awaited(session: ContextSession) -> None:
-    """So one wrong call among several gathered leaves no other without its answer."""
-
-    async def scene() -> list[object]:
-        calls = (
-            session.ainvoke(name)
-            for name in ("self.context.pressure.check", "nothing", "self.context.window.seek")
-        )
-        return [*await asyncio.gather(*calls, return_exceptions=True)]
-
-    pressure, unknown, missing = asyncio.run(scene())
-    assert pressure == session.pressure
-    assert isinstance(unknown, UnknownPathError)
-    assert isinstance(missing, InvalidDataError)

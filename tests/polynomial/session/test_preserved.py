@@ -67,7 +67,7 @@ def changed(session: ContextSession) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("seed", gated(range(1_000), *range(0, 1_000, 100)))
+@pytest.mark.parametrize("seed", gated(range(0, 1_000, 4), *range(0, 1_000, 100)))
 def test_no_preserved_turn_changes(seed: int) -> None:
     """Every event keeps them and leaves a view that can be sent, or is refused without a trace.
 

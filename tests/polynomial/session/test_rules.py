@@ -185,7 +185,7 @@ def test_rules_follow_the_history(tmp_path: Path) -> None:
         stated = session.history.revision
         session.add_user_turn("Always answer in English.")
         session.rules.revoke("t2:1")
-        chat(session, 150)
+        chat(session, 80)
         standing = session.rules.list(ended=True)
         assert [rule.stands for rule in standing] == [False, True]
         assert session.history.at(stated).rules.list()[0].text == NEVER

@@ -205,17 +205,6 @@ def test_a_wrong_schedule_is_refused(wrong: dict[str, Any]) -> None:
         ContextSession(schedule=300)  # type: ignore[arg-type]
 
 
-def test_a_short_lifetime_asks_a_model_in_its_second_half() -> None:
-    """Not while somebody types; and the names of boundaries cannot change later."""
-    assert [Schedule(20).is_idle(seconds, asks_model=True) for seconds in (0, 9, 10, 20)] == [
-        False,
-        False,
-        True,
-        False,
-    ]
-    assert Schedule(boundaries=["a", "a"]).boundaries == frozenset("a")
-
-
 @given(
     st.integers(0, 1_000),
     st.integers(0, 1_000),

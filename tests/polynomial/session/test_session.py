@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 from hypothesis import given
 
-from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextPressureError,
@@ -106,7 +106,7 @@ def test_with_auto_a_pressured_session_compresses_before_the_next_turn() -> None
     ]
 
 
-@pytest.mark.parametrize("size", range(2, 14))
+@pytest.mark.parametrize("size", [2, 7, 13])
 def test_a_high_mark_at_the_end_of_the_window_keeps_the_view_within_budget(size: int) -> None:
     """Even with a threshold of 1.0, and during the cooldown, the view stays within budget."""
     session = session_of(500, threshold=FixedThreshold(1.0), cooldown=1000)
@@ -219,37 +219,6 @@ def test_a_reserve_that_leaves_nothing_is_refused(reserve: int) -> None:
 # --- order, payloads, revisions -----------------------------------------------
 
 
-@engines
-@pytest.mark.parametrize(
-    "turn",
-    [
-        Turn("tool", "found", tool_call_id="unknown"),
-        Turn("tool", "again", tool_call_id="c0"),
-        Turn("user", "are you there?"),
-        Turn("assistant", "one moment"),
-        Turn("system", "be brief"),
-    ],
-    ids=[
-        "result of an unknown call",
-        "second result",
-        "user turn while open",
-        "assistant turn while open",
-        "system turn while open",
-    ],
-)
-def test_turns_out_of_order_are_refused_and_change_nothing(turn: Turn, engine: Engine) -> None:
-    """While a call is open only its result may come, and once."""
-    session = with_engine(engine, session_of())
-    session.add_user_turn("find flights")
-    session.add_assistant_turn(tool_calls=[ToolCall("c0", "search"), ToolCall("c1", "search")])
-    session.add_tool_turn("found", tool_call_id="c0")
-    before = whole(session)
-    with pytest.raises(OrderError, match="c1"):
-        session.add(turn)
-    assert whole(session) == before
-    assert session.add_tool_turn("found too", tool_call_id="c1").window.open_calls == ()
-
-
 def test_text_that_cannot_be_stored_is_refused() -> None:
     """A lone surrogate never gets in."""
     session = add_all(session_of(), chat(1))
@@ -290,19 +259,6 @@ def test_a_failing_clock_changes_nothing() -> None:
 
 
 # --- promote, clear, log --------------------------------------------------------
-
-
-def test_promoted_turns_are_preserved_from_then_on() -> None:
-    """A promoted turn stays word for word; lower or equal classes and unknown ids are refused."""
-    session = add_all(session_of(auto=False), chat(20))
-    session.promote("t4", ResourceClass.PRESERVED, rationale="the user came back to it")
-    with pytest.raises(DemotionError):
-        session.promote("t4", ResourceClass.REQUIRED)
-    with pytest.raises(UnknownResourceError):
-        session.promote("t400", ResourceClass.PRESERVED)
-    session.compress(0.0)
-    assert {"t1", "t4", "t19"} <= {turn.resource_id for turn in session.window.all_turns()}
-    assert session.log()[3] in session.window.all_turns()
 
 
 @engines

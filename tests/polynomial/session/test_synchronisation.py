@@ -4,7 +4,6 @@ New turns are added, withdrawn ones are rewound, and the view maps back to the c
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,12 +13,12 @@ from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.synchronisation import Gist, Kept
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError
 from polycontext.testing import Move
-from polycontext.window import InvalidTurnError, OrderError, Part, ToolCall, Turn
+from polycontext.window import OrderError, Part, ToolCall, Turn
 from polycontext.window.filler import OPENING
 from polycontext.window.providers.tool_pairs import NO_RESULT
 from tests.polynomial.conversations import (
@@ -182,29 +181,6 @@ def test_words_that_were_forgotten_stay_forgotten() -> None:
     assert (session.history.revision, texts(session)[0]) == (revision, "[forgotten]")
     assert isinstance(session.view()[0], Kept)
     assert session.view()[0].handle is None
-
-
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (lambda session: session.sync(["text"]), InvalidTurnError),
-        (lambda session: session.sync(chat(2), ["one"]), InvalidOptionError),
-        (lambda session: session.view(reserve=-1), InvalidOptionError),
-        (lambda session: session.view(tools="look"), InvalidOptionError),
-        (lambda session: session.view(system=5), InvalidOptionError),
-        (lambda session: session.view(reserve=990), ContextOverflowError),
-    ],
-)
-def test_mistakes_are_told_and_change_nothing(
-    call: Callable[[ContextSession], object], error: type[Exception]
-) -> None:
-    """In words."""
-    session = session_of()
-    session.sync(chat(4))
-    before = session.conversation
-    with pytest.raises(error):
-        call(session)
-    assert session.conversation is before
 
 
 # --- the view -----------------------------------------------------------------------

@@ -347,7 +347,7 @@ def test_a_file_that_went_back_behind_its_snapshot_opens_by_a_new_one(tmp_path: 
     """Opening replays no more than what came since, also then."""
     store = SQLiteStore(tmp_path / "s.db")
     session = session_of(store=store, session_id="s")
-    for number in range(600):
+    for number in range(300):
         session.add_user_turn(f"n{number}")
     session.history.rewind(20)
     opened = store.opened("s")
@@ -356,6 +356,6 @@ def test_a_file_that_went_back_behind_its_snapshot_opens_by_a_new_one(tmp_path: 
     again = session_of(store=store, session_id="s")
     assert again.conversation == session.conversation
     assert again.conversation.joints == session.conversation.joints
-    again.history.rewind(500)
-    assert said(again) == said(session.history.at(500))
+    again.history.rewind(280)
+    assert said(again) == said(session.history.at(280))
     store.close()
