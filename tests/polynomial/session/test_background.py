@@ -194,15 +194,6 @@ def test_a_copy_and_a_fork_have_their_own() -> None:
     assert (gists(session), gists(twin), gists(fork)) == ([SAID], [], [])
 
 
-def test_a_session_that_is_saved_writes_in_the_background_again() -> None:
-    """It is an option like the others."""
-    saved = text_of(talk(session_with(Writer(), cooldown=2), 1))
-    assert ContextSession.history.load(saved, counter=WORDS).policy.background
-    assert not ContextSession.history.load(
-        text_of(session_of(400)), counter=WORDS
-    ).policy.background
-
-
 # --- while a model thinks ----------------------------------------------------------
 
 
@@ -426,29 +417,6 @@ def is_summary(events: Sequence[Event]) -> bool:
     return all(isinstance(event, CompressEvent) for event in events)
 
 
-@pytest.mark.parametrize("then", ["put in", "given up"])
-def test_who_is_interrupted_while_he_puts_it_in_leaves_it_to_the_next(then: str) -> None:
-    """The turn that he added is there."""
-    writer, store = Writer(), HeldStore()
-    session = session_with(writer, store=store)
-    session.add_user_turn("Sort the shelves.")
-    session.add(Turn("assistant", "Plums first.", parts=(THOUGHT,)))
-    talk(session, 5)
-    session.add_user_turn("And now?")
-    writer.may.set()
-    written(session)
-    store.failures = [KeyboardInterrupt()]
-    with pytest.raises(KeyboardInterrupt):
-        session.add(ANSWER)
-    assert (became(session), gists(session), session.log()[-1].text) == ([], [], "Now jam.")
-    if then == "put in":
-        session.add_assistant_turn("Then pears.")
-        assert (became(session), gists(session)) == (["landed"], [SAID])
-    else:
-        session.background.cancel()
-        assert (became(session), gists(session)) == (["cancelled"], [])
-
-
 def test_a_task_that_is_cancelled_while_it_puts_it_in_leaves_it_to_the_next() -> None:
     """If the task that inserts a summary is cancelled, the next turn inserts it."""
 
@@ -613,29 +581,6 @@ def test_where_no_thread_can_start_the_turn_is_in_and_the_summary_failed(
     talk(session, 1, 6)
     settled(session)
     assert (became(session), gists(session)) == (["failed", "landed"], [SAID])
-
-
-def test_one_at_a_time_whoever_writes() -> None:
-    """With many threads, at most one summary is written at a time and every turn is there once."""
-    writer = Writer()
-    writer.may.set()
-    session = session_with(writer)
-
-    def work(name: int) -> None:
-        for number in range(25):
-            session.add_user_turn(words(16, f"t{name}n{number}x"))
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    settled(session)
-    said = [turn.text for turn in session.log()]
-    assert (writer.most, len(said), len(set(said))) == (1, 100, 100)
-    for name in range(4):
-        own = [text for text in said if text.startswith(f"t{name}n")]
-        assert own == sorted(own, key=lambda text: int(text.split("n")[1].split("x")[0]))
 
 
 def test_many_summaries_while_turns_come_go_and_come_back() -> None:

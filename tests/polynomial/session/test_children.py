@@ -104,7 +104,7 @@ def test_a_child_is_told_what_speaks_of_a_query(whole: ContextSession) -> None:
 
 
 @settings(max_examples=settings().max_examples // 4)
-@given(room=st.integers(400, 3_000), ids=st.lists(st.integers(1, 100), min_size=1, max_size=30))
+@given(room=st.integers(400, 3_000), ids=st.lists(st.integers(1, 60), min_size=1, max_size=30))
 def test_what_is_told_leaves_room(room: int, ids: list[int]) -> None:
     """Named turns take at most a quarter of the child's room, so the child can always begin."""
     child = told(ContextSession(8_000, counter=FAST)).child(

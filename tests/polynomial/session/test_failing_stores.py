@@ -21,7 +21,7 @@ from tests.polynomial.conversations import words
 from tests.polynomial.session.faulty import FAULTS, FaultyAsyncStore, FaultyStore, Living, seeded
 
 CHUNK, LENGTH = 100, 10
-chunks = pytest.mark.parametrize("chunk", seeds(1, 5, 20))
+chunks = pytest.mark.parametrize("chunk", seeds(1, 2, 20))
 
 TRAVELS = ("rewind", "edit", "regenerate")
 SPOKEN = (
@@ -237,7 +237,7 @@ async def was_cancelled(living: Living, call: Call, pauses: int) -> bool:
     return was_running
 
 
-@pytest.mark.parametrize("chunk", seeds(1, 3, 10))
+@pytest.mark.parametrize("chunk", seeds(1, 2, 10))
 def test_cancelling_at_any_await_changes_nothing(chunk: int) -> None:
     """Cancelling a call at any await leaves the session as it was or as the store has it."""
 

@@ -3,7 +3,6 @@
 import pickle
 from collections import Counter
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,6 @@ def in_file(
 
 
 WAYS: dict[str, Way] = {
-    "a list": lambda session, _: ContextSession.from_messages(session.log(), BUDGET, counter=WORDS),
     "a log": lambda session, _: ContextSession.history.load_turns(
         session.history.export_turns(), BUDGET, counter=WORDS
     ),
@@ -78,13 +76,11 @@ WAYS: dict[str, Way] = {
     "a file, opened with less room": lambda session, folder: in_file(
         session, folder, BUDGET * 3 // 4
     ),
-    "a file, opened with more room": lambda session, folder: in_file(session, folder, BUDGET * 3),
     "a file, imported with any room": lambda session, folder: in_file(
         session, folder, told=8 * BUDGET
     ),
     "JSON": lambda session, _: ContextSession.history.load(text_of(session), counter=WORDS),
     "a pickle": lambda session, _: pickle.loads(pickle.dumps(session)),  # noqa: S301 - our own
-    "a copy": lambda session, _: deepcopy(session),
     "a fork": lambda session, _: session.history.fork("other"),
 }
 

@@ -222,22 +222,6 @@ def test_a_faulty_save_is_refused_and_the_place_named(path: str, value: Any, nam
     assert caught.value.legal
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "null",
-        "{",
-        b"\xff\xfe",
-        '{"schema": 1}',
-    ],
-)
-def test_what_is_no_saved_session_is_refused(text: str | bytes) -> None:
-    """Anything but a saved session is refused with the same error."""
-    with pytest.raises(InvalidDataError):
-        ContextSession.history.load(text)
-
-
 JUNK: st.SearchStrategy[Any] = (
     st.none()
     | st.booleans()

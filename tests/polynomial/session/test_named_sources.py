@@ -75,16 +75,16 @@ def changed(session: ContextSession, number: int, sources: Any) -> str:
 @pytest.mark.gate
 @pytest.mark.no_cover
 def test_the_text_of_a_gist_s_sources_does_not_grow() -> None:
-    """After 1,500 turns a gist's sources take as few ranges as after 150, and no ids."""
-    told = [json.dumps(sources) for sources in written(grown(1_500))]
+    """After 600 turns a gist's sources take as few ranges as after 150, and no ids."""
+    told = [json.dumps(sources) for sources in written(grown(600))]
     assert max(map(len, told[-10:])) < 4 * max(map(len, told[:10]))
     assert '"' not in "".join(told)
 
 
 @pytest.mark.gate
 def test_a_compression_lists_no_ids_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After 2,000 turns, ten compressions and their replay look at few ids per new turn."""
-    session = grown(2_000)
+    """After 900 turns, ten compressions and their replay look at few ids per new turn."""
+    session = grown(900)
     listed: list[str] = []
     marked = room._marked
 

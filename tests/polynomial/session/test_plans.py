@@ -12,7 +12,6 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
@@ -135,20 +134,6 @@ def test_a_plan_for_nothing_does_nothing() -> None:
         session.background.fulfil(session.background.plan(1.0))
     ).compressed
     assert session.conversation is before
-
-
-@pytest.mark.parametrize("wrong", [None, "text", 0.5])
-def test_what_is_neither_plan_nor_fulfilment_is_refused_in_words(wrong: Any) -> None:
-    """Each says what would be legal."""
-    session = grown()
-    with pytest.raises(InvalidOptionError, match=r"Use what session.background.plan\(\) returned"):
-        session.background.fulfil(wrong)
-    with pytest.raises(
-        InvalidOptionError, match=r"Use what session.background.fulfil\(\) returned"
-    ):
-        session.background.commit(wrong)
-    with pytest.raises(InvalidOptionError):
-        session.background.plan(0.3, query=5)  # type: ignore[arg-type]
 
 
 class Whole:

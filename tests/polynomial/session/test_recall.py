@@ -7,11 +7,9 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass, UnknownResourceError
 from polycontext.polynomial import (
     ContextOverflowError,
-    ContextPressureError,
     ContextSession,
     ContextState,
     Conversation,
-    IllegalDirectionError,
     replay,
 )
 from polycontext.pressure import AdaptiveThreshold
@@ -116,24 +114,6 @@ def test_a_recall_that_would_press_is_refused_with_both_numbers() -> None:
     assert 490 < caught.value.max_tokens < 700
     assert caught.value.tokens >= sum(turn.tokens or 0 for turn in session.log()) > 700
     assert whole(session) == before
-
-
-def test_there_is_nothing_to_recall_into_while_empty_or_pressured() -> None:
-    """An empty view and a pressured one take nothing back, and the error speaks of the recall."""
-    session = ContextSession(100, counter=WORDS, auto=False, threshold=AdaptiveThreshold())
-    with pytest.raises(
-        IllegalDirectionError,
-        match=(
-            r"input recall is not allowed in state EMPTY. Send user_turn, system, resize, "
-            r"rewind, forget"
-        ),
-    ):
-        session.recall(["t1"])
-    session.add_user_turn(words(80))
-    with pytest.raises(
-        ContextPressureError, match=r"input recall must wait: .*. Send compress, clear, .* first"
-    ):
-        session.recall(["t1"])
 
 
 def test_a_gist_from_elsewhere_does_not_break_recall() -> None:

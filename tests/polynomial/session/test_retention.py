@@ -174,7 +174,7 @@ def test_words_are_in_no_byte_of_the_files(tmp_path: Path) -> None:
     """Forgotten words are in no byte of the files, including snapshots, gists and SQLite's own."""
     file = tmp_path / "s.db"
     with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
-        long_talk(session, 400)
+        long_talk(session, 160)
         fork = session.history.fork("other")
         secret = next(turn for turn in session.log() if SECRET in turn.text)
         # Made by the search: an index of words.
@@ -240,11 +240,11 @@ def test_a_session_whose_log_expired_opens_as_it_was(tmp_path: Path) -> None:
     """By replaying, and by the snapshots made since; and it is smaller than before."""
     file = tmp_path / "s.db"
     with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
-        long_talk(session, 400)
+        long_talk(session, 160)
         full = len(spoken(session))
         session.history.retain(max_bytes=1000)
         assert len(spoken(session)) < full / 5
-        long_talk(session, 200)
+        long_talk(session, 80)
         gists = [turn.text for turn in session.window.all_turns() if turn.is_gist]
     with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as again:
         assert again.conversation.window == session.conversation.window

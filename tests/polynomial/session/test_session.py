@@ -59,19 +59,6 @@ def test_exactly_the_high_mark_is_not_pressured(engine: Engine) -> None:
 
 
 @engines
-def test_hysteresis(engine: Engine) -> None:
-    """Compression aims at the low mark, so many turns go in before the next one."""
-    session = add_all(with_engine(engine, session_of(1000)), chat(80, 20))
-    compressions = [
-        event
-        for event in session.history.events()
-        if event.state is COMPRESSED and type(event).__name__ == "CompressEvent"
-    ]
-    assert 2 <= len(compressions) <= 80 * 24 / 250
-    assert session.pressure <= 0.7 + 24 / 1000
-
-
-@engines
 @pytest.mark.parametrize("cooldown", [0, 1, 2, 4])
 def test_cooldown_counts_turns_since_the_compression(cooldown: int, engine: Engine) -> None:
     """The state stays COMPRESSED for `cooldown` turns after each compression."""

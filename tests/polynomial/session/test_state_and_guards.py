@@ -17,7 +17,7 @@ from polycontext.polynomial.journal.events import CompressEvent, Event, ResizeEv
 from polycontext.polynomial.machine.step import allow_truncation, is_over_budget
 from polycontext.pressure import FixedThreshold, Signals
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
-from tests.polynomial.conversations import document, lines_of, session_of, text_of, words
+from tests.polynomial.conversations import document, lines_of, session_of, words
 from tests.polynomial.session.faulty import Counting, heard_of, seeded
 
 
@@ -33,15 +33,6 @@ def filled(share: float, size: int = 40, **options: object) -> ContextSession:
     while session.pressure < share:
         session.add_assistant_turn(words(size, f"a{session.history.revision}_"))
         session.add_user_turn(words(5, f"u{session.history.revision}_"))
-    return session
-
-
-def over_its_mark() -> ContextSession:
-    """Return a session that takes a long answer after which little yields."""
-    session = session_of(2_000, threshold=FixedThreshold(0.6, 0.4), auto=False)
-    session.add_user_turn("What is in the halls?")
-    session.add_assistant_turn(words(900, "a"))
-    session.add_user_turn(words(700, "b"))
     return session
 
 
@@ -72,19 +63,6 @@ def test_a_state_that_no_guard_says_is_settled_at_the_end_of_a_journal() -> None
     assert again.state == ContextState.ACCUMULATING
     again.add_user_turn("and on")
     assert [turn.text for turn in again.log()] == ["hello", "and on"]
-
-
-def test_a_compression_stays_compressed_across_reopening() -> None:
-    """Seed 004: compressing ends in COMPRESSED whatever its pressure; opened again, too."""
-    session = over_its_mark()
-    session.compress(0.85)
-    assert session.pressure > 0.6
-    assert session.state == ContextState.COMPRESSED
-    again = ContextSession.history.load(
-        text_of(session), counter=session.window.counter, threshold=session.policy.threshold
-    )
-    assert again.state == ContextState.COMPRESSED
-    assert again.conversation == session.conversation
 
 
 # --- every commit leaves a deliverable session -------------------------------------------
@@ -255,8 +233,8 @@ def is_tight(session: ContextSession) -> bool:
     "chunk", [0, *(pytest.param(chunk, marks=pytest.mark.deep) for chunk in range(1, 50))]
 )
 def test_the_laws_hold_over_random_sessions(chunk: int) -> None:
-    """Over 200 sessions a chunk."""
-    live_through(range(200 * chunk, 200 * chunk + 200))
+    """Over 100 sessions a chunk."""
+    live_through(range(100 * chunk, 100 * chunk + 100))
 
 
 BROKEN: dict[str, tuple[str, object]] = {

@@ -81,16 +81,6 @@ def test_no_id_is_given_twice_however_often_a_session_goes_back() -> None:
     assert len(set(given)) == len(given)
 
 
-def test_where_a_session_stands_already_it_need_not_go() -> None:
-    """Nothing is written, and the epoch stays."""
-    session = spoken("one")
-    before = session.conversation
-    session.history.rewind(session.history.revision)
-    assert session.conversation is before
-    assert session.history.regenerate().state is before.state
-    assert session.conversation is before
-
-
 def test_an_edit_attaches_something_else() -> None:
     """Items of its own, behind those that stay; also without blocking."""
     session = session_of()

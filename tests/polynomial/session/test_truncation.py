@@ -140,20 +140,6 @@ def test_a_pinned_turn_that_the_view_lacks_is_recalled() -> None:
     assert session.log()[2] in session.window.all_turns()
 
 
-def test_a_truncated_task_comes_back_whole_where_there_is_room() -> None:
-    """Recalled in a larger window; the log is whole as well."""
-    store = InMemoryStore()
-    session = session_of(300, store=store)
-    session.add_user_turn(task := words(500, "t"))
-    session.add_assistant_turn("Well.")
-    assert session.log()[0].text == session.history.at(1).window.all_turns()[0].text == task
-    with pytest.raises(ContextOverflowError):
-        session.recall(["t1"])
-    larger = session_of(2_000, store=store)
-    larger.recall(["t1"])
-    assert larger.messages()[0]["content"] == task
-
-
 @pytest.mark.parametrize("how", ["open", "resize"])
 def test_a_larger_window_restores_what_a_small_one_truncated(how: str) -> None:
     """A message of the user that the view shows truncated comes back with the next write."""

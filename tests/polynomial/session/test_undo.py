@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from polycontext import ContextSession, ContextState, ToolCall
+from polycontext import ContextSession, ContextState
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.polynomial import (
     ContextMachine,
@@ -105,25 +105,6 @@ def test_a_view_that_does_not_fit_is_refused_with_its_tokens() -> None:
     session.send("resize", refused.value.tokens - 1)
     with pytest.raises(ContextOverflowError):
         session.history.undo()
-
-
-def test_calls_may_be_open() -> None:
-    """Before the compression, since, and both; their results are accepted afterwards."""
-    session = session_of()
-    session.add_user_turn("List the boxes.")
-    calls = [ToolCall("c1", "list", "{}"), ToolCall("c2", "list", "{}")]
-    session.add_assistant_turn(tool_calls=calls)
-    before = requests(session)
-    session.compress(0.02)
-    session.history.undo()
-    assert requests(session) == before
-    session.history.undo()
-    session.add_tool_turn("3 boxes", tool_call_id="c1")
-    session.history.undo()
-    assert session.window.open_calls == ("c2",)
-    session.add_tool_turn("4 boxes", tool_call_id="c2")
-    assert ids(session) == [turn.resource_id for turn in session.log()]
-    session.messages("anthropic")
 
 
 BLOCK = json.dumps({"type": "compaction", "content": "Walls.", "signature": "c2ln"})

@@ -88,7 +88,7 @@ def test_with_prices_room_is_made_before_it_is_needed() -> None:
             4_000, counter=WORDS, threshold=FixedThreshold(0.95, 0.5), prices=prices
         )
         highest[prices] = 0.0
-        for number in range(120):
+        for number in range(200):
             session.add_user_turn(f"{number} " + "please " * 15)
             session.add_assistant_turn(f"{number} " + "done " * 15)
             highest[prices] = max(highest[prices], session.pressure)
@@ -103,7 +103,7 @@ def test_nothing_is_compressed_between_the_request_and_the_answer_of_a_model_tha
     session = ContextSession(
         4_000, counter=WORDS, threshold=FixedThreshold(0.95, 0.5), prices=BY_ITSELF
     )
-    for number in range(120):
+    for number in range(200):
         session.add_user_turn(f"{number} " + "please " * 15)
         epoch = session.window.epoch
         session.request("anthropic")

@@ -113,27 +113,6 @@ def test_types_are_kept_and_every_call_works() -> None:
     )
 
 
-def test_a_name_that_means_nothing_is_refused() -> None:
-    """By the checkers, and when it is called: the error names the method; nothing is written."""
-    session = ContextSession(8000, counter=WORDS)
-    with pytest.raises(
-        TypeError, match=r"add_user_turn\(\) got an unexpected keyword argument 'nme'"
-    ):
-        session.add_user_turn(
-            "hi",
-            nme="ana",  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-        )
-    with pytest.raises(
-        TypeError, match=r"compress\(\) got an unexpected keyword argument 'revision'"
-    ):
-        asyncio.run(
-            session.acompress(
-                revision=1  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-            )
-        )
-    assert session.history.revision == 0
-
-
 def test_a_twin_reads_the_session_when_it_is_awaited() -> None:
     """Not when it is called: what was awaited before it counts."""
     session = ContextSession(8000, counter=WORDS)
