@@ -7,7 +7,7 @@ lose no turn.
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 from time import sleep
@@ -77,7 +77,7 @@ def in_threads(*acts: Callable[[], Any]) -> None:
 
 
 @contextmanager
-def impatient_threads() -> Iterator[None]:
+def impatient_threads() -> Generator[None]:
     """Let threads take turns far more often than they do by themselves."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -129,7 +129,7 @@ def test_signs_tell_rules_apart() -> None:
 @pytest.mark.gate
 def test_rules_that_exceed_the_budget_are_an_error() -> None:
     """Up to then every one of many rules is in the view, whole; nothing is dropped before it."""
-    session = ContextSession(max_tokens=1_500)
+    session = ContextSession(max_tokens=3_000)
     session.add_user_turn("Tidy the folder.")
     said = [f"Never delete the file {number}." for number in range(500)]
     place = 0
@@ -138,7 +138,7 @@ def test_rules_that_exceed_the_budget_are_an_error() -> None:
             session.add_user_turn(f"{rule} {'It is needed. ' * 30}", oversize="error")
             assert all(each in view(session) for each in said[:place])
             session.add_assistant_turn("Noted down.")
-    assert 30 < place < 499
+    assert 100 < place < 499
     before = session.conversation
     with pytest.raises(ContextOverflowError, match=r"\(rules: [0-9,]+, .*End rules"):
         session.rules.add(said[-1])
