@@ -1,7 +1,6 @@
 """A streamed answer: part of the output while it is written, one commit once it ends."""
 
 import asyncio
-from copy import copy
 
 import pytest
 
@@ -64,27 +63,6 @@ def test_tasks_stream_too() -> None:
     asyncio.run(lived())
 
 
-def test_what_was_said_until_an_error_is_kept() -> None:
-    """The error is raised as it is."""
-    session = asked()
-    answer = session.answer()
-    answer.add("On its")
-    with pytest.raises(ZeroDivisionError), answer:
-        answer.add(str(1 // 0))
-    assert session.log()[-1].text == "On its"
-
-
-@pytest.mark.parametrize("pieces", [(), (" ", "\n")])
-def test_blanks_are_no_answer(pieces: tuple[str, ...]) -> None:
-    """Nothing is stored."""
-    session = asked()
-    with session.answer() as answer:
-        for piece in pieces:
-            answer.add(piece)
-    assert session.history.revision == 1
-    assert session.output.answering is None
-
-
 def test_one_answer_at_a_time_and_none_after_its_end() -> None:
     """A second one is refused and the first goes on; closing twice is closing once."""
     session = asked()
@@ -113,14 +91,6 @@ def test_an_answer_that_is_refused_is_not_lost() -> None:
     assert session.output.answering is None
     session.add_user_turn("Is anybody there?")
     session.answer().close()
-
-
-def test_a_copy_has_no_open_answer() -> None:
-    """A copy of a session has no open answer."""
-    session = asked()
-    session.answer().add("On its")
-    assert said(copy(session)) is None
-    assert session.output.answering == "On its"
 
 
 def test_the_user_waits_for_the_end_of_an_answer() -> None:

@@ -12,22 +12,18 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextOverflowError,
-    ContextPressureError,
     ContextSession,
     ContextState,
 )
 from polycontext.polynomial.session.decisions import held_attachment
 from polycontext.pressure import ConflictError, ContextProjector, Reach
-from polycontext.window import ContextItem, OrderError, PluginError, Role
-from polycontext.window.items import attachment_of, context_to_string, register_formatter
-from polycontext.window.items.item import ItemIds
+from polycontext.window import ContextItem, Role
+from polycontext.window.items import attachment_of, context_to_string
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
     WORDS,
-    document,
     session_of,
     text_of,
-    tool_atom,
     whole,
     words,
 )
@@ -92,15 +88,6 @@ def test_an_item_becomes_one_user_turn(how: str) -> None:
 
 
 @BOTH
-def test_the_class_is_the_callers_choice(how: str) -> None:
-    """PRESERVED pins, DROPPABLE gives away, and neither is overruled by the classifier."""
-    for resource_class in ResourceClass:
-        session = session_of()
-        output = put(session, module(), how, resource_class=resource_class)
-        assert output.window.class_of(output.window.extract()) is resource_class
-
-
-@BOTH
 def test_the_same_item_is_not_said_twice(how: str) -> None:
     """Attaching an item that is in the view changes nothing, whatever its id."""
     session, item = started(), module()
@@ -145,107 +132,6 @@ def test_another_text_of_the_same_source_goes_in(how: str) -> None:
         put(session, item, how)
         assert held_attachment(session.window, item) == session.window.extract()
     assert item_ids(session) == [first.id, second.id, first.id]
-
-
-@BOTH
-def test_an_explicit_source_joins_what_has_no_file_name(how: str) -> None:
-    """An explicit source makes two texts versions of one thing, another keeps them apart."""
-    session = started(max_tokens=5000)
-    put(session, ContextItem("total 3", "text"), how, source="shopping list")
-    put(session, ContextItem("total 4", "text"), how, source="shopping list")
-    put(session, ContextItem("total 3", "text"), how, source="budget")
-    assert len(session.log()) == 5
-    assert (
-        held_attachment(session.window, ContextItem("total 4", "text"), source="shopping list")
-        is not None
-    )
-    assert (
-        held_attachment(session.window, ContextItem("total 3", "text"), source="shopping list")
-        is None
-    )
-
-
-@BOTH
-def test_an_item_is_refused_while_calls_are_open(how: str) -> None:
-    """As a user turn is; nothing changes."""
-    session = started()
-    session.add(tool_atom("look", 5)[0])
-    before = whole(session)
-    with pytest.raises(OrderError, match="user turn refused"):
-        put(session, module(), how)
-    assert whole(session) == before
-
-
-@BOTH
-def test_a_stale_writer_is_refused(how: str) -> None:
-    """Also where the item stands already."""
-    session = started()
-    put(session, module(), how, expected_revision=2)
-    for item in (module(), module("other")):
-        with pytest.raises(ConflictError):
-            put(session, item, how, expected_revision=2)
-    assert session.history.revision == 3
-
-
-@BOTH
-def test_an_item_that_could_never_fit_is_refused(how: str) -> None:
-    """The newest attachment does not yield before anybody has read it."""
-    session = started(max_tokens=200)
-    before = whole(session)
-    with pytest.raises(ContextOverflowError):
-        put(session, ContextItem(words(400), "text"), how)
-    assert whole(session) == before
-
-
-def pressured(*, auto: bool) -> ContextSession:
-    """Return a session that must compress before it takes anything in."""
-    session = started(max_tokens=300, auto=auto)
-    session.add_assistant_turn(words(230))
-    assert session.state is ContextState.PRESSURED
-    return session
-
-
-@BOTH
-def test_a_pressured_session_makes_room(how: str) -> None:
-    """As before any turn."""
-    session = pressured(auto=True)
-    put(session, module("x = 1"), how)
-    assert held_attachment(session.window, module("x = 1")) is not None
-    assert any(turn.is_gist for turn in session.window.all_turns())
-
-
-@BOTH
-def test_a_pressured_session_without_auto_refuses(how: str) -> None:
-    """The machine's own error; nothing changes."""
-    session = pressured(auto=False)
-    before = whole(session)
-    with pytest.raises(ContextPressureError):
-        put(session, module("x = 1"), how)
-    assert whole(session) == before
-
-
-def test_a_formatter_that_fails_changes_nothing() -> None:
-    """The error is the formatter's, and the conversation goes on."""
-    register_formatter(
-        "test-attach-broken",
-        lambda item: 1 / 0,  # type: ignore[arg-type, return-value]
-    )
-    session = started()
-    before = whole(session)
-    with pytest.raises(PluginError, match="ZeroDivisionError"):
-        session.attach(ContextItem("x", "custom", {"kind": "test-attach-broken"}))
-    assert whole(session) == before
-
-
-def test_tasks_attach_an_item_once() -> None:
-    """Ten tasks with the same file in hand make one turn."""
-
-    async def attach_all() -> None:
-        await asyncio.gather(*(session.aattach(module()) for _ in range(10)))
-
-    session = started()
-    asyncio.run(attach_all())
-    assert len(session.log()) == 3
 
 
 def test_threads_attach_an_item_once() -> None:
@@ -298,16 +184,6 @@ def test_a_superseded_file_yields_first() -> None:
     assert shown[3:] == [turn.text for turn in session.log()[3:]]
 
 
-def test_what_left_the_view_may_be_attached_again() -> None:
-    """After a clear, or once it has yielded, the item goes in anew under its own id."""
-    session, item = started(), module()
-    session.attach(item)
-    session.clear()
-    session.attach(item)
-    assert held_attachment(session.window, item) is not None
-    assert item_ids(session) == [item.id, item.id]
-
-
 def test_an_id_of_another_item_is_not_used_again() -> None:
     """A changed copy has the id of its original; it goes in under a fresh one, every time."""
     session, item = started(max_tokens=9000), module()
@@ -315,75 +191,6 @@ def test_an_id_of_another_item_is_not_used_again() -> None:
     for number in range(3):
         session.attach(evolve(item, content=f"x = {number}"))
     assert len(set(item_ids(session))) == 4
-
-
-def test_a_fresh_id_is_one_that_the_conversation_does_not_know(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Even where the process counts from below what came from outside."""
-    session = started(max_tokens=9000)
-    for number in (1, 2):
-        session.attach(module(f"x = {number}", id=f"ctx-{number}"))
-    monkeypatch.setattr("polycontext.polynomial.session.decisions.ITEM_IDS", ItemIds())
-    session.attach(module("x = 3", id="ctx-1"))
-    assert item_ids(session) == ["ctx-1", "ctx-2", "ctx-3"]
-
-
-def test_a_refused_attachment_does_not_take_its_id() -> None:
-    """An attachment that was undone does not reserve its id."""
-
-    def fail(*_: object, **__: object) -> Any:
-        raise KeyboardInterrupt
-
-    session = started(max_tokens=400)
-    session.add_assistant_turn(words(200))
-    item = ContextItem(words(180), "text", id="ctx-7")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session._writer.store, "append", fail)
-        with pytest.raises(KeyboardInterrupt):
-            session.attach(item)
-    session.clear()
-    session.attach(evolve(item, content="another"))
-    assert item_ids(session) == ["ctx-7"]
-
-
-def test_ids_go_on_behind_a_restored_session() -> None:
-    """An item made after loading, or with a clashing id, gets an id that the conversation lacks."""
-    session = started()
-    session.attach(module(id="ctx-1000000"))
-    text = text_of(session).replace("ctx-1000000", "ctx-2000000")
-    restored = ContextSession.history.load(text, counter=WORDS)
-    assert item_ids(restored) == ["ctx-2000000"]
-    assert int(ContextItem("x").id.removeprefix("ctx-")) > 2_000_000
-    restored.attach(ContextItem("another", id="ctx-2000000"))
-    assert len(set(item_ids(restored))) == 2
-    assert held_attachment(restored.window, module()) is not None
-
-
-def test_a_saved_session_keeps_what_is_attached() -> None:
-    """Saved and loaded, log and view hold the same attachments; the metadata are plain JSON."""
-    session = started()
-    session.attach(module(), ResourceClass.PRESERVED)
-    session.attach(ContextItem("boom", "error"), source="build log")
-    session.compress(0.0)
-    restored = ContextSession.history.load(text_of(session), counter=WORDS)
-    assert restored.window == session.window
-    assert [attachment_of(turn) for turn in restored.log()] == [
-        attachment_of(turn) for turn in session.log()
-    ]
-    saved = [
-        event["turn"]["metadata"]
-        for event in document(session)["events"]
-        if event.get("turn", {}).get("metadata")
-    ]
-    assert saved[1] == {
-        "context_item": {
-            "id": item_ids(session)[1],
-            "type": "error",
-            "source": "build log",
-            "label": "",
-        }
-    }
 
 
 def test_the_task_is_what_the_user_says_not_what_was_attached() -> None:
@@ -422,16 +229,6 @@ def test_what_was_attached_is_neither_task_nor_rule_when_it_is_read_back(
     ]
     attached = (True, ResourceClass.REQUIRED)
     assert found == [attached, attached, (False, ResourceClass.PRESERVED), attached]
-
-
-def test_text_in_the_form_of_an_attachment_is_the_task_if_the_user_says_nothing_else() -> None:
-    """Before the first answer; whatever follows it is no task."""
-    said = [context_to_string([module()]), "Well?", "And now?"]
-    roles = ("user", "assistant", "user")
-    messages = [{"role": role, "content": text} for role, text in zip(roles, said, strict=True)]
-    session = ContextSession.from_messages(messages, 8000)
-    assert session.explain("t1").resource_class is ResourceClass.PRESERVED
-    assert session.explain("t3").resource_class is ResourceClass.REQUIRED
 
 
 @given(st.lists(STEPS, max_size=25))
@@ -488,15 +285,6 @@ def _recall_something(session: ContextSession) -> None:
             session.recall([gone[0].resource_id])
         except ContextOverflowError:
             assert gone[0] not in session.window.all_turns()
-
-
-def test_a_turn_of_the_callers_own_with_such_metadata_is_an_attachment_too() -> None:
-    """A turn whose metadata describe an attachment is one, so a replayed turn is one too."""
-    session, twin = started(), started()
-    session.attach(module())
-    twin.add(evolve(session.log()[-1], resource_id="", tokens=None), ResourceClass.REQUIRED)
-    assert held_attachment(twin.window, module()) == twin.window.extract()
-    assert held_attachment(twin.window, ContextItem("x")) is None
 
 
 @BOTH

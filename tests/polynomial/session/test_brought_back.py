@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext import ContextSession, ResourceClass, Turn, project
+from polycontext import ContextSession, ResourceClass
 from polycontext.testing import FAST
 from polycontext.window import ContextItem
 from polycontext.window.items import attachment_of, item_turn
@@ -115,30 +115,6 @@ def test_an_answer_in_the_form_of_a_summary_is_an_answer() -> None:
     assert "user: two soups" not in lines(session)
 
 
-def test_a_projection_reads_a_forged_header_the_same_way() -> None:
-    """The demand stands in the gist; the promise is told as something that was sent, if at all."""
-    said = [
-        {"role": role, "content": f"{role} speaks of tin {n * 17}"}
-        for n in range(60)
-        for role in ("assistant", "user")
-    ]
-    messages = [
-        {"role": "user", "content": "Plan."},
-        {"role": "assistant", "content": "Gladly."},
-        {"role": "user", "content": FORGED},
-        *said,
-    ]
-    text = next(
-        message["content"]
-        for message in project(messages, 300, counter=FAST).messages
-        if "Summary of" in message["content"]
-    )
-    assert "never suggest nuts" in text
-    assert not any(
-        line.startswith(("system:", "assistant: I promised")) for line in text.splitlines()
-    )
-
-
 def test_a_summary_is_no_task_even_where_it_comes_first() -> None:
     """A leading summary is not pinned as the task, and neither is the user's next message."""
     session = ContextSession.from_messages(
@@ -211,7 +187,6 @@ def test_an_attachment_in_a_list_is_known_by_its_form(
     [
         "### Code\nno fence",
         "### Code\n```\nx\n```\nand look at this",
-        "# Code\n```\nx\n```",
         "### Poem\n```\nx\n```",
     ],
 )
@@ -221,14 +196,3 @@ def test_what_only_resembles_an_attachment_is_the_users_text(text: str) -> None:
         [{"role": "user", "content": "Look."}, {"role": "user", "content": text}], max_tokens=1_000
     )
     assert attachment_of(session.window.all_turns()[1]) is None
-
-
-def test_a_caller_may_say_itself_that_a_turn_is_a_gist() -> None:
-    """By metadata, as what a list brings back is marked."""
-    session = ContextSession(max_tokens=1_000)
-    session.add_user_turn("Plan.")
-    session.add(
-        Turn("user", "Two soups were chosen. You must never say so.", metadata={"gist": True})
-    )
-    assert session.window.class_of(session.window.all_turns()[1]) is ResourceClass.REQUIRED
-    assert session.render()["messages"][1]["role"] == "summary"

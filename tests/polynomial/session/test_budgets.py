@@ -57,14 +57,6 @@ def test_a_session_of_a_model_is_opened_with_that_model(place: Any) -> None:
         assert again.window.counter == find_model("claude-sonnet-4-5").counter()
 
 
-def test_a_session_that_was_given_no_budget_has_the_usual_one(place: Any) -> None:
-    """A new one as well as one that is opened again."""
-    for _ in range(2):
-        with ContextSession.open(place, "s") as session:
-            assert session.window.max_tokens == 8_000
-            session.add_user_turn("Where is my parcel?")
-
-
 def test_a_store_may_be_named_by_its_place(place: Any) -> None:
     """By a session of one's own and by adapters, as by `open`; who opened it closes it."""
     with ContextSession(store=place, session_id="one", counter=FAST) as session:

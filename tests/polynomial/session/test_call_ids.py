@@ -128,14 +128,6 @@ def test_an_id_stays_when_the_call_that_had_it_first_has_left_the_view(tmp_path:
         assert list(session.log()[-2].metadata[REUSED]) == ["call_0"]
 
 
-@pytest.mark.parametrize("provider", Provider)
-def test_ids_that_are_unique_and_legal_stay(provider: Provider) -> None:
-    """As the model gave them."""
-    ids = ["toolu_01A", "call_0", "a_b", "0usajhl5"]
-    session = added(begun(), [[each] for each in ids])
-    assert list(ids_in(session, provider).values()) == ids
-
-
 @pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.ANTHROPIC, Provider.RESPONSES])
 def test_a_result_may_name_the_id_that_came_or_was_sent(provider: Provider) -> None:
     """And the one that `open_calls` has; another one is refused, and nothing changes."""
@@ -216,7 +208,6 @@ def test_a_third_result_of_two_calls_is_refused() -> None:
 
 FOREIGN: dict[str, list[dict[str, Any]]] = {
     "signs of another vendor": [{"id": "functions.Bash:0"}, {"id": "functions.Bash:0"}],
-    "long": [{"id": "x" * 70}, {"id": "x" * 71}],
     "empty": [{"id": ""}, {"id": ""}],
     "none": [{}, {}],
 }
@@ -268,10 +259,6 @@ def test_an_id_is_known_as_used_whatever_happens(
 
 
 OTHER_CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "apply_patch": (
-        {"operation": {"type": "delete_file", "path": "a"}, "status": "completed"},
-        {"status": "completed", "output": "done"},
-    ),
     "shell": (
         {"action": {"commands": ["ls"]}, "status": "completed"},
         {
@@ -279,15 +266,6 @@ OTHER_CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
                 {"stdout": "x", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
             ]
         },
-    ),
-    "custom_tool": ({"name": "g", "input": "raw"}, {"output": "x"}),
-    "local_shell": (
-        {
-            "id": "lsh_1",
-            "action": {"type": "exec", "command": ["ls"], "env": {}},
-            "status": "completed",
-        },
-        {"id": "c", "output": "x"},
     ),
     "computer": (
         {

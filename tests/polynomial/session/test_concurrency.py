@@ -1,95 +1,79 @@
-"""One writer at a time: threads, tasks, slow and failing summarisers, cancellation."""
+"""One writer at a time: threads, tasks, slow helpers, and helpers that call their session.
+
+What works for a session may read it but not write to it. Writers in many threads and event loops
+lose no turn.
+"""
 
 import asyncio
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from threading import Barrier, Thread
+from threading import Event, Thread
+from time import sleep
 from typing import Any
 
 import pytest
 
+from polycontext.linearity import ResourceClass, default_classifier
 from polycontext.polynomial import (
-    ContextOverflowError,
+    ContextMachine,
+    ContextOutput,
     ContextSession,
     ContextState,
     Conversation,
+    SessionWriteError,
     replay,
 )
+from polycontext.polynomial.journal.events import MoveEvent
+from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector
-from polycontext.window import ContextWindow, OrderError, TokenCounter, Turn
-from tests.polynomial.conversations import (
-    WORDS,
-    Engine,
-    add_all,
-    chat,
-    recount,
-    whole,
-    with_engine,
-    words,
-)
+from polycontext.window import ContextWindow
+from tests.house import sizes
+from tests.polynomial.conversations import WORDS, add_all, chat, document, recount, whole, words
+from tests.polynomial.session.faulty import FaultyAsyncStore
 
-engines = pytest.mark.parametrize("engine", ["machine", "table"])
+REFUSED = "a summariser, classifier, companion or listener writes to the session that it works for"
+BUDGET = 1000
+Act = Callable[[ContextSession], Any]
 
 
-class SlowSummariser:
-    """Take its time, and say who is waiting; raise `failure` if there is one."""
-
-    def __init__(self, failure: Exception | None = None) -> None:
-        self.failure = failure
-        self.started = asyncio.Event()
-        self.go_on = asyncio.Event()
-        self.calls = 0
-
-    async def asummarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
-        """Return a short text when told to."""
-        self.calls += 1
-        self.started.set()
-        await self.go_on.wait()
-        if self.failure is not None:
-            raise self.failure
-        return f"{len(turns)} turns were said"
-
-
-class EagerSummariser(SlowSummariser):
-    """Be slow by one trip round the loop."""
-
-    async def asummarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
-        """Return a short text soon."""
-        await asyncio.sleep(0)
-        return f"{len(turns)} turns were said"
-
-
-def session_with(summariser: Any, max_tokens: int = 1000, **options: Any) -> ContextSession:
+def session_with(summariser: Any, **options: Any) -> ContextSession:
     """Return a session that asks `summariser`."""
-    return ContextSession(
-        max_tokens,
-        counter=WORDS,
-        threshold=AdaptiveThreshold(),
-        projector=ContextProjector(summariser),
-        **options,
+    given: dict[str, Any] = {"counter": WORDS, "threshold": AdaptiveThreshold()} | options
+    return ContextSession(BUDGET, projector=ContextProjector(summariser), **given)
+
+
+def check_sound(session: ContextSession) -> None:
+    """Expect that nothing was lost or doubled."""
+    events = session.history.events()
+    assert session.history.revision == len(events)
+    empty = Conversation(ContextWindow(BUDGET, counter=WORDS))
+    assert replay(events, empty).log == session.conversation.log
+    assert (session.machine.context_state, session.machine.window) == (
+        session.state,
+        session.window,
     )
+    assert max(Counter(turn.text for turn in session.log()).values()) == 1
 
 
-def pressured(summariser: Any) -> ContextSession:
-    """Return a session that the next turn will compress."""
-    session = add_all(session_with(summariser), chat(15, 45))
-    assert session.state is ContextState.PRESSURED
-    return session
+def in_threads(*acts: Callable[[], Any]) -> None:
+    """Run all `acts` at once, each in a thread of its own, and raise what any of them raised."""
+    failures: list[BaseException] = []
+
+    def run_one(act: Callable[[], Any]) -> None:
+        try:
+            act()
+        except BaseException as failure:  # noqa: BLE001 - raised below
+            failures.append(failure)
+
+    threads = [Thread(target=run_one, args=(act,)) for act in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    if failures:
+        raise failures[0]
 
 
 @contextmanager
@@ -97,125 +81,167 @@ def impatient_threads() -> Generator[None]:
     """Let threads take turns far more often than they do by themselves."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
+    yield
+    sys.setswitchinterval(before)
 
 
-def together(acts: Sequence[Callable[[], None]]) -> None:
-    """Run all `acts` at once, each in a thread of its own."""
-    barrier = Barrier(len(acts))
-
-    def run(act: Callable[[], None]) -> None:
-        barrier.wait()
-        act()
-
-    threads = [Thread(target=run, args=(act,)) for act in acts]
-    with impatient_threads():
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+# --- what works for a session ------------------------------------------------------------
 
 
-@engines
-def test_threads_lose_and_repeat_no_turn(engine: Engine) -> None:
-    """Turns added by eight threads are each in the log once, in order, and the journal replays."""
-    session = with_engine(engine, ContextSession(2000, counter=WORDS))
-    session.add_user_turn("the task")
+class Helper:
+    """A helper of a session in every possible role, which runs `act` once in the role `way`."""
 
-    def adding(name: int) -> Callable[[], None]:
-        def add() -> None:
-            for number in range(25):
-                session.add_user_turn(f"{name}/{number} {words(20)}")
+    def __init__(self, way: str) -> None:
+        self.way, self.act = way, list[Act]()
+        self.came_to: list[Any] = []
+        self.session = session_with(
+            self.asummarise if way == "asummariser" else self.summarise,
+            classifier=self.classify,
+            listeners=[self],
+        )
+        self.session.documents.accompany("helper", self)
+        add_all(self.session, chat(15, 45))
+        assert self.session.state is ContextState.PRESSURED
 
-        return add
+    def asked(self, way: str) -> Any:
+        """Do it once, if this is the way."""
+        return self.act.pop()(self.session) if way == self.way and self.act else None
 
-    together([adding(name) for name in range(8)])
-    said = [turn.text.split()[0] for turn in session.log()[1:]]
-    assert sorted(said) == sorted(f"{name}/{number}" for name in range(8) for number in range(25))
-    for name in range(8):
-        own = [each for each in said if each.startswith(f"{name}/")]
-        assert own == [f"{name}/{number}" for number in range(25)]
-    assert (
-        replay(session.history.events(), Conversation(ContextWindow(2000, counter=WORDS)))
-        == session.conversation
-    )
-    assert recount(session.messages(), WORDS) <= 2000
+    def summarise(self, turns: Sequence[object], max_tokens: int) -> str:
+        """Summarise."""
+        self.came_to.append(self.asked("summariser"))
+        return f"{len(turns)} turns were said"
 
+    async def asummarise(self, turns: Sequence[object], max_tokens: int) -> str:
+        """Summarise, and await what comes of it."""
+        await asyncio.sleep(0)
+        come = self.asked("asummariser")
+        self.came_to.append(await come if asyncio.iscoroutine(come) else come)
+        return f"{len(turns)} turns were said"
 
-def test_of_many_writers_with_one_revision_one_wins() -> None:
-    """A revision is good for one write: all others get a conflict."""
-    session = add_all(ContextSession(2000, counter=WORDS), chat(1))
-    outcomes: list[str] = []
+    def classify(self, role: str, content: str, facts: Mapping[str, Any]) -> ResourceClass:
+        """Classify as ever."""
+        self.came_to.append(self.asked("classifier"))
+        return default_classifier(role, content, facts)
 
-    def write() -> None:
-        try:
-            session.add_user_turn("mine", expected_revision=1)
-            outcomes.append("won")
-        except ConflictError:
-            outcomes.append("lost")
+    def to_data(self) -> dict[str, Any]:
+        """Return what is saved."""
+        self.came_to.append(self.asked("companion"))
+        return {}
 
-    together([write] * 8)
-    assert (outcomes.count("won"), outcomes.count("lost"), session.history.revision) == (1, 7, 2)
+    def after_transition(self) -> None:
+        """Hear of an event."""
+        self.came_to.append(self.asked("listener"))
 
-
-@engines
-def test_tasks_take_turns(engine: Engine) -> None:
-    """Tasks that add turns during slow summaries lose none, in any event loop."""
-    session = with_engine(engine, session_with(EagerSummariser()))
-
-    async def adding(name: int) -> None:
-        for number in range(6):
-            await session.aadd_user_turn(f"{name}/{number} {words(30)}")
-            await asyncio.sleep(0)
-
-    async def all_of(names: range) -> None:
-        await asyncio.gather(*map(adding, names))
-
-    asyncio.run(all_of(range(4)))
-    asyncio.run(all_of(range(4, 8)))
-    said = [turn.text.split()[0] for turn in session.log()]
-    assert sorted(said) == sorted(f"{name}/{number}" for name in range(8) for number in range(6))
-    assert any(
-        turn.is_gist and "turns were said" in turn.text for turn in session.window.all_turns()
-    )
-    assert (
-        replay(session.history.events(), Conversation(ContextWindow(1000, counter=WORDS)))
-        == session.conversation
-    )
+    def run(self, act: Act, *, tasks: bool) -> None:
+        """Add a turn, for which the session has to compress first, and have the helper act."""
+        self.came_to, self.act = [], [act]
+        add = self.session.aadd_user_turn if tasks else self.session.add_user_turn
+        come: Any = add("and now?")
+        if tasks:
+            asyncio.run(come)
 
 
-@pytest.mark.parametrize("write", ["compress", "add while pressured", "add over the budget"])
-def test_an_interrupted_summary_changes_nothing(write: str) -> None:
-    """Ctrl-C during a summary leaves window, state, ledger, log and journal unchanged."""
+def reading(session: ContextSession) -> dict[str, object]:
+    """Read everything there is to read."""
+    return {
+        "state": session.state,
+        "said": [turn.text for turn in session.window.all_turns()],
+        "log": len(session.log()),
+        "pressure": session.pressure,
+        "output": session.output.state,
+        "messages": len(session.messages()),
+        "saved": len(document(session)["events"]),
+        "machine": session.machine.context_state,
+    }
 
-    class Interrupted:
-        def summarise(
-            self,
-            turns: Sequence[Turn],
-            max_tokens: int,
-            *,
-            counter: TokenCounter,
-            query: str | None = None,
-        ) -> str:
-            raise KeyboardInterrupt
 
-    session = (
-        add_all(session_with(Interrupted()), chat(13, 45))
-        if "over" in write
-        else pressured(Interrupted())
-    )
-    before = whole(session)
-    act: Callable[[], object] = (
-        session.compress
-        if write == "compress"
-        else lambda: session.add_user_turn(words(400, "big"))
-    )
-    with pytest.raises(KeyboardInterrupt):
-        act()
-    assert whole(session) == before
+ROLES = ("summariser", "classifier", "companion", "listener")
+ways = pytest.mark.parametrize(
+    ("way", "tasks"),
+    [("asummariser", True), *((way, tasks) for way in ROLES for tasks in (False, True))],
+)
+
+
+@ways
+def test_helpers_may_read(way: str, tasks: bool) -> None:
+    """Summariser, classifier, companion and listener may read the session while they are called."""
+    helper = Helper(way)
+    helper.run(reading, tasks=tasks)
+    assert sum(each is not None for each in helper.came_to) == 1
+    assert helper.session.log()[-1].text == "and now?"
+    check_sound(helper.session)
+
+
+@ways
+def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A write by a helper raises an error, loses or doubles nothing, and the session can continue.
+
+    A summariser loses its gist, a listener nothing, and the others make the write that called them
+    fail.
+    """
+    helper = Helper(way)
+    session = helper.session
+    before, turns = whole(session), len(session.log())
+    inside: Act = lambda session: (  # noqa: E731
+        session.aadd_user_turn if way == "asummariser" else session.add_user_turn
+    )("from inside")
+    refused = way in ("classifier", "companion")
+    if refused:
+        with pytest.raises(SessionWriteError, match=REFUSED):
+            helper.run(inside, tasks=tasks)
+        assert whole(session) == before
+    else:
+        helper.run(inside, tasks=tasks)
+        failed = "an action of the machine failed"
+        logged = [record for record in caplog.records if failed in record.message]
+        assert len(logged) == (way == "listener")
+        assert all(REFUSED in str(record.exc_info) for record in logged)
+        rejected = [record for record in caplog.records if REFUSED in record.message]
+        assert bool(rejected) is way.endswith("summariser")
+    assert not any(helper.came_to)
+    assert len(session.log()) == turns + (not refused)
+    session.add_user_turn("and on")
+    assert session.log()[-1].text == "and on"
+    check_sound(session)
+
+
+@pytest.mark.parametrize("way", ["asummariser", "listener"])
+def test_what_a_helper_begins_may_write_afterwards(way: str) -> None:
+    """A task that was begun in the middle of a write may write once that is over."""
+    helper = Helper(way)
+
+    async def scene() -> None:
+        over, tasks = asyncio.Event(), list[asyncio.Task[None]]()
+
+        async def later() -> None:
+            await over.wait()
+            await helper.session.aadd_user_turn("afterwards")
+
+        helper.act = [lambda _: tasks.append(asyncio.get_running_loop().create_task(later()))]
+        await helper.session.aadd_user_turn("and now?")
+        over.set()
+        await tasks[0]
+
+    asyncio.run(scene())
+    assert [turn.text for turn in helper.session.log()[-2:]] == ["and now?", "afterwards"]
+    check_sound(helper.session)
+
+
+# --- slow and failing summarisers ----------------------------------------------------------
+
+
+class SlowSummariser:
+    """Take its time, and say who is waiting."""
+
+    def __init__(self) -> None:
+        self.started, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def write(self, turns: Sequence[object], max_tokens: int) -> str:
+        """Return a short text when told to."""
+        self.started.set()
+        await self.go_on.wait()
+        return f"{len(turns)} turns were said"
 
 
 @pytest.mark.parametrize("write", ["acompress", "aadd while pressured", "aadd over the budget"])
@@ -224,11 +250,7 @@ def test_a_cancelled_summary_changes_nothing(write: str) -> None:
 
     async def scene() -> None:
         summariser = SlowSummariser()
-        session = (
-            add_all(session_with(summariser), chat(13, 45))
-            if "over" in write
-            else pressured(summariser)
-        )
+        session = add_all(session_with(summariser.write), chat(13 if "over" in write else 15, 45))
         before = whole(session)
         work = (
             session.acompress()
@@ -248,173 +270,214 @@ def test_a_cancelled_summary_changes_nothing(write: str) -> None:
     asyncio.run(scene())
 
 
-def test_a_summary_for_a_window_that_has_changed_is_made_anew() -> None:
-    """A write during a summary wins, and the compression is decided again for the new window."""
-
-    async def scene() -> None:
-        summariser = SlowSummariser()
-        session = add_all(session_with(summariser), chat(13, 45))
-        task = asyncio.create_task(session.acompress(0.3))
-        await summariser.started.wait()
-        session.add_user_turn("I could not wait")
-        revision = session.history.revision
-        summariser.go_on.set()
-        output = await task
-        assert session.history.revision == revision + 1
-        assert output.window.extract() == session.log()[-1]
-        assert session.log()[-1].content == "I could not wait"
-
-    asyncio.run(scene())
-
-
-def test_a_turn_that_somebody_went_on_from_stays() -> None:
-    """If another writer clears the session first, the turn goes into the empty window."""
-
-    async def scene() -> None:
-        summariser = SlowSummariser()
-        session = add_all(session_with(summariser), chat(13, 45))
-        task = asyncio.create_task(session.aadd_user_turn(words(400, "big")))
-        await summariser.started.wait()
-        session.clear()
-        summariser.go_on.set()
-        await task
-        assert session.log()[-1].content == words(400, "big")
-        assert [turn.content for turn in session.window.all_turns()] == [words(400, "big")]
-
-    asyncio.run(scene())
-
-
-def test_a_stale_task_gets_a_conflict() -> None:
-    """A revision is checked before anything is summarised, and again before anything is written."""
-
-    async def scene() -> None:
-        summariser = SlowSummariser()
-        session = pressured(summariser)
-        with pytest.raises(ConflictError):
-            await session.aadd_user_turn("hi", expected_revision=3)
-        assert summariser.calls == 0
-
-    asyncio.run(scene())
-
-
 def test_a_failing_summariser_costs_its_own_gist_only() -> None:
     """If the summariser fails the extractive one steps in, and the report says what happened."""
 
-    class Failing:
-        def summarise(
-            self,
-            turns: Sequence[Turn],
-            max_tokens: int,
-            *,
-            counter: TokenCounter,
-            query: str | None = None,
-        ) -> str:
-            raise TimeoutError("the model did not answer")
+    def fail(turns: object, max_tokens: int) -> str:
+        raise TimeoutError("the model did not answer")
 
-    session = pressured(Failing())
-    output = session.compress()
-    assert output.compression is not None
-    assert all(
-        "TimeoutError: the model did not answer" in each.reason
-        for each in output.compression.rejections
-    )
-    assert output.compression.rejections
+    session = add_all(session_with(fail), chat(15, 45))
+    compression = session.compress().compression
+    assert compression is not None
+    assert compression.rejections
+    reasons = [each.reason for each in compression.rejections]
+    assert all("TimeoutError: the model did not answer" in reason for reason in reasons)
     said = {word for turn in session.log() for word in turn.text.split()}
     assert all(said & set(turn.text.split()) for turn in session.window.all_turns() if turn.is_gist)
-    assert recount(session.messages(), WORDS) <= 1000
+    assert recount(session.messages(), WORDS) <= BUDGET
 
 
-def test_a_failing_async_summariser_costs_its_own_gist_only() -> None:
-    """The same without blocking."""
+def test_a_slow_summariser_holds_nobody_up() -> None:
+    """Others read and write during a slow summary, and the compression is decided again then."""
+    begun, go_on = Event(), Event()
+    outputs: list[ContextOutput] = []
+    calls: list[int] = []
 
-    async def scene() -> None:
-        summariser = SlowSummariser(TimeoutError("the model did not answer"))
-        summariser.go_on.set()
-        session = pressured(summariser)
-        output = await session.acompress()
-        assert output.compression is not None
-        assert output.compression.rejections
-        assert output.state is ContextState.COMPRESSED
+    def slow(turns: Sequence[object], max_tokens: int) -> str:
+        calls.append(max_tokens)
+        begun.set()
+        assert go_on.wait(60)
+        return f"{len(turns)} turns were said"
 
-    asyncio.run(scene())
-
-
-@pytest.mark.parametrize(
-    "offer",
-    ["", "   ", words(5000), "caf\ud800"],
-    ids=["empty", "blank", "too long", "lone surrogate"],
-)
-def test_a_useless_summary_is_not_taken(offer: str) -> None:
-    """Empty, overlong and unstorable summaries are rejected, and the view stays in budget."""
-
-    class Useless:
-        def summarise(
-            self,
-            turns: Sequence[Turn],
-            max_tokens: int,
-            *,
-            counter: TokenCounter,
-            query: str | None = None,
-        ) -> str:
-            return offer
-
-    session = pressured(Useless())
-    session.add_user_turn("and now?")
-    assert recount(session.messages(), WORDS) <= 700
-    assert not any(offer.strip() and offer in turn.text for turn in session.window.all_turns())
+    session = add_all(session_with(slow), chat(10, 45))
+    waiting = Thread(target=lambda: outputs.append(session.compress(0.2)))
+    waiting.start()
+    assert begun.wait(60)
+    assert len(reading(session)["said"]) == 10  # type: ignore[arg-type]
+    session.add_user_turn("by a thread")
+    asyncio.run(session.aadd_user_turn("by a task"))  # type: ignore[arg-type]
+    assert outputs == []
+    go_on.set()
+    waiting.join()
+    assert [output.state for output in outputs] == [ContextState.COMPRESSED]
+    assert len(calls) >= 2
+    assert [turn.text for turn in session.log()[-2:]] == ["by a thread", "by a task"]
+    check_sound(session)
 
 
-def test_async_twins_do_what_they_are_twins_of() -> None:
-    """Every async method gives the window, state and log that its twin gives."""
-    sync, other = ContextSession(1000, counter=WORDS), ContextSession(1000, counter=WORDS)
-    call = [{"id": "c", "name": "search", "input": {}}]
-
-    async def scene() -> None:
-        await other.aadd_system("be brief")
-        await other.aadd_user_turn(words(100), name="ann")
-        await other.aadd_assistant_turn(words(300), call)
-        await other.aadd_tool_turn(words(200), tool_call_id="c", name="search")
-        await other.acompress(0.3)
-        await other.arecall([other.log()[3].resource_id])
-        await other.aclear()
-        await other.aadd_user_turn("x")
-        with pytest.raises(OrderError):
-            await other.aadd_tool_turn("y", tool_call_id="z")
-        with pytest.raises(ContextOverflowError):
-            await other.aadd_user_turn(words(2000), oversize="error")
-
-    asyncio.run(scene())
-    sync.add_system("be brief")
-    sync.add_user_turn(words(100), name="ann")
-    sync.add_assistant_turn(words(300), call)
-    sync.add_tool_turn(words(200), tool_call_id="c", name="search")
-    sync.compress(0.3)
-    sync.recall([sync.log()[3].resource_id])
-    sync.clear()
-    sync.add_user_turn("x")
-    assert [type(event) for event in sync.history.events()] == [
-        type(event) for event in other.history.events()
-    ]
-    assert [event.state for event in sync.history.events()] == [
-        event.state for event in other.history.events()
-    ]
-    assert [turn.content for turn in sync.log()] == [turn.content for turn in other.log()]
+# --- many writers ------------------------------------------------------------------------
 
 
-def test_the_async_twins_refuse_a_stale_writer() -> None:
-    """A writer that has seen an older revision is refused by every twin, and nothing changes."""
-    session = ContextSession(400, counter=WORDS)
-    session.add_user_turn("task")
-    before = whole(session)
+def test_of_many_writers_with_one_revision_one_wins() -> None:
+    """A revision is good for one write: all others get a conflict."""
+    session = add_all(ContextSession(2000, counter=WORDS), chat(1))
+    outcomes: list[str] = []
 
-    async def stale() -> None:
-        for write in (
-            session.acompress,
-            session.aclear,
-            lambda **seen: session.arecall(["t1"], **seen),
-        ):
-            with pytest.raises(ConflictError):
-                await write(expected_revision=0)
+    def write() -> None:
+        try:
+            session.add_user_turn("mine", expected_revision=1)
+            outcomes.append("won")
+        except ConflictError:
+            outcomes.append("lost")
 
-    asyncio.run(stale())
-    assert whole(session) == before
+    with impatient_threads():
+        in_threads(*[write] * 8)
+    assert (outcomes.count("won"), outcomes.count("lost"), session.history.revision) == (1, 7, 2)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(("turns", "tasks"), sizes((8, 5), (40, 25)))
+@pytest.mark.parametrize("store", [InMemoryStore, FaultyAsyncStore])
+def test_threads_and_event_loops_lose_no_turn(
+    store: type[InMemoryStore], turns: int, tasks: int
+) -> None:
+    """Every turn of eight threads and four event loops is in the log once, and the journal replays.
+
+    Those of a thread are in its order. A write without a revision succeeds.
+    """
+    session = ContextSession(2000, counter=WORDS, store=store())
+    session.add_user_turn("the task")
+    assert session.machine.context_state is session.state
+
+    def thread(name: str) -> None:
+        for number in range(turns):
+            session.add_user_turn(f"{name}/{number} {words(9)}")
+
+    async def add(text: str, *, retries: bool) -> None:
+        while retries:
+            await asyncio.sleep(0)
+            try:
+                revision = session.history.revision
+                await session.aadd_user_turn(text, expected_revision=revision)
+            except ConflictError as late:
+                assert late.found != late.expected
+            else:
+                return
+        await session.aadd_user_turn(text)
+
+    async def loop(name: str) -> None:
+        texts = [f"{name}/{number} {words(9)}" for number in range(tasks)]
+        await asyncio.gather(*(add(text, retries=n % 2 == 0) for n, text in enumerate(texts)))
+
+    with impatient_threads():
+        in_threads(
+            *(lambda n=n: thread(f"thread{n}") for n in range(8)),  # type: ignore[misc]
+            *(lambda n=n: asyncio.run(loop(f"loop{n}")) for n in range(4)),  # type: ignore[misc]
+        )
+    said = [turn.text.split()[0] for turn in session.log()[1:]]
+    threads = [[f"thread{n}/{number}" for number in range(turns)] for n in range(8)]
+    loops = [f"loop{n}/{number}" for n in range(4) for number in range(tasks)]
+    assert sorted(said) == sorted([*(each for own in threads for each in own), *loops])
+    assert all([each for each in said if each in own] == own for own in threads)
+    empty = Conversation(ContextWindow(2000, counter=WORDS))
+    assert replay(session.history.events(), empty) == session.conversation
+    assert (session.machine.context_state, session.machine.window) == (
+        session.state,
+        session.window,
+    )
+
+
+# --- events that an action sends -----------------------------------------------------------
+
+
+class Echo(ContextMachine):
+    """A machine whose action answers a call, and another one sends the next of many."""
+
+    call = ContextMachine.accumulating.to(ContextMachine.accumulating)
+    answer = ContextMachine.accumulating.to(ContextMachine.accumulating)
+    ping = ContextMachine.accumulating.to(ContextMachine.accumulating)
+    pings = 0
+
+    def on_call(self) -> None:
+        """Answer."""
+        self.send("answer")
+
+    def on_ping(self) -> None:
+        """Send the next."""
+        type(self).pings += 1
+        if self.pings < 400:
+            self.send("ping")
+
+
+def echoing(store: InMemoryStore, **options: Any) -> ContextSession:
+    """Return a session of the store, with that machine."""
+    return ContextSession.open(
+        store, "s", max_tokens=90_000, counter=WORDS, machine=Echo, **options
+    )
+
+
+def kinds(session: ContextSession) -> list[str]:
+    """Return what happened after the first turn."""
+    return [event.name for event in session.history.events(1) if isinstance(event, MoveEvent)]
+
+
+def test_a_long_chain_of_events_is_sent_whole() -> None:
+    """Each is an event of the journal, and none is lost to the depth of the stack."""
+    session = echoing(InMemoryStore())
+    session.add_user_turn("hi")
+    session.send("ping")
+    assert session.history.revision == 401
+
+
+def test_only_the_writer_of_an_event_sends_what_its_action_sends() -> None:
+    """However many sessions follow: each runs the action, and one answers."""
+    store = InMemoryStore()
+    first, *others = (echoing(store) for _ in range(3))
+    first.add_user_turn("hi")
+    first.send("call")
+    for each in others:
+        each.history.refresh()
+        each.add_user_turn("and?")
+    assert kinds(first.history.refresh()) == ["call", "answer"]
+
+
+def test_an_event_that_another_thread_loaded_is_its_writers_still() -> None:
+    """It loads it when it is stored and not yet published."""
+
+    class Loaded(InMemoryStore):
+        """A store whose events are loaded at once."""
+
+        def append(self, *given: Any, **options: Any) -> None:
+            """Append, and let the session load it."""
+            super().append(*given, **options)
+            in_threads(*(each.history.refresh for each in sessions))
+
+    sessions: list[ContextSession] = []
+    sessions.append(echoing(Loaded()))
+    sessions[0].add_user_turn("hi")
+    sessions[0].send("call")
+    assert kinds(sessions[0]) == ["call", "answer"]
+
+
+def test_writers_in_a_thread_and_in_a_loop_lose_no_event_of_an_action() -> None:
+    """Each loads what the other one has stored and not yet published."""
+
+    class Slow(InMemoryStore):
+        """A store that takes time after it has stored."""
+
+        def append(self, *given: Any, **options: Any) -> None:
+            """Append, and let others load it."""
+            super().append(*given, **options)
+            sleep(0.002)
+
+    session = echoing(Slow(), auto=False)
+    session.add_user_turn("hi")
+
+    async def call() -> None:
+        await asyncio.gather(*(session.asend("call") for _ in range(15)))
+
+    in_threads(
+        lambda: [session.send("call") for _ in range(15)],
+        lambda: asyncio.run(call()),
+    )
+    assert Counter(kinds(session.history.refresh())) == {"call": 30, "answer": 30}

@@ -1,6 +1,5 @@
 """Sessions, outputs and what they hold can be pickled and deep-copied; a copy goes on by itself."""
 
-import json
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -13,7 +12,7 @@ from polycontext.polynomial import ContextSession, ContextState, Conversation, E
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.window import ContextWindow
 from tests.polynomial.conversations import WORDS, add_all, text_of, tool_atom, whole, words
-from tests.polynomial.session.faulty import Counting, Notes, Ticking
+from tests.polynomial.session.faulty import Ticking
 
 Copy = Callable[[Any], Any]
 
@@ -74,41 +73,6 @@ def test_a_copied_session_goes_on_by_itself(copy: Copy) -> None:
 
 
 @copies
-def test_listeners_and_the_live_machine_stay_behind(copy: Copy) -> None:
-    """A copy has a live machine of its own, without the original's listeners."""
-    listener = Counting()
-    session = grown(listeners=[listener])
-    heard = len(listener.heard)
-    twin = copy(session)
-    twin.add_user_turn("only here")
-    assert len(listener.heard) == heard
-    assert twin.machine is not session.machine
-    assert (twin.machine.context_state, twin.machine.window) == (twin.state, twin.window)
-    session.add_user_turn("only there")
-    assert len(listener.heard) == heard + 1
-
-
-def noted(session: ContextSession) -> Any:
-    """Return what was saved of the notes."""
-    return json.loads(session.conversation.companions["notes"])
-
-
-@copies
-def test_companions_travel(copy: Copy) -> None:
-    """A copy has its own copy of what is saved with the session, and saves that from then on."""
-    session, notes = ContextSession(400, counter=WORDS), Notes()
-    session.documents.accompany("notes", notes)
-    notes.note()
-    session.add_user_turn("hello")
-    twin = copy(session)
-    notes.note()
-    twin.add_user_turn("only here")
-    assert noted(twin) == {"seen": 1, "list": [0]}
-    session.add_user_turn("only there")
-    assert noted(session) == {"seen": 2, "list": [0, 1]}
-
-
-@copies
 def test_a_store_in_memory_travels_with_its_sessions(copy: Copy) -> None:
     """Sessions copied together share one copied in-memory store, with its other sessions."""
     store = InMemoryStore()
@@ -151,50 +115,3 @@ def test_a_session_that_is_kept_elsewhere_is_not_copied(copy: Copy) -> None:
     ):
         copy(session)
     assert session.state is ContextState.ACCUMULATING
-
-
-@copies
-def test_an_output_travels_with_its_compression(copy: Copy) -> None:
-    """A copied output keeps what was compressed, dropped and saved."""
-    session = grown()
-    for output in (session.output, session.add_user_turn("more"), session.compress(0.1)):
-        twin = copy(output)
-        assert (twin.state, twin.window, twin.messages) == (
-            output.state,
-            output.window,
-            output.messages,
-        )
-        assert (twin.compressed, twin.pressure) == (output.compressed, output.pressure)
-    did, done = copy(output).compression, output.compression
-    assert did is not None
-    assert done is not None
-    assert (did.edit, did.gisted, did.dropped, did.kept) == (
-        done.edit,
-        done.gisted,
-        done.dropped,
-        done.kept,
-    )
-    assert (did.tokens_before, did.tokens_after, did.window) == (
-        done.tokens_before,
-        done.tokens_after,
-        done.window,
-    )
-
-
-@copies
-def test_a_conversation_travels(copy: Copy) -> None:
-    """The value itself is equal, and its log finds turns by their ids."""
-    conversation = grown().conversation
-    twin = copy(conversation)
-    assert twin == conversation
-    assert twin.log.place("t6") == conversation.log.place("t6")
-
-
-def test_what_was_written_for_a_provider_stays_behind() -> None:
-    """A copy writes its messages anew, by a delivery of its own."""
-    session = grown()
-    messages = session.messages()
-    again = pickled(session)
-    assert again._delivery is None
-    assert again.messages() == messages
-    assert again._delivery is not session._delivery

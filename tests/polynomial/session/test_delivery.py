@@ -10,7 +10,7 @@ from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.machine.step import besides_floor
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.testing import FAST, Move
-from polycontext.window import ContextWindow, Part, ToolCall, Turn
+from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, Rendered, get_format
 from polycontext.window.tokens.counter import count_introduced
@@ -155,22 +155,6 @@ def test_there_is_room_for_what_a_provider_wants_said_between_turns(
             session.request(Provider.ANTHROPIC)
         except ContextOverflowError:
             assert (least > budget, session.log()[-1].role) == (True, "assistant")
-
-
-@given(session_moves())
-def test_what_is_introduced_is_never_more_than_a_window_counts(moves: list[Move]) -> None:
-    """The window counts at least the text that any provider needs between the turns."""
-    window = ContextWindow(10_000, counter=FAST)
-    for turn, resource_class in moves:
-        window = window.append(turn, resource_class)
-        for provider in Provider:
-            rendered = get_format(provider).render(window.all_turns())
-            assert count_introduced(FAST, rendered.introduced) <= window.introduced_tokens
-    assert window.splice([]).introduced_tokens == window.introduced_tokens
-    assert (
-        window.restored(window.all_turns(), window.linearity, window.facts).introduced_tokens
-        == window.introduced_tokens
-    )
 
 
 def test_room_is_kept_for_what_opens_a_recalled_call() -> None:

@@ -2,12 +2,8 @@
 
 import asyncio
 import logging
-import subprocess
-import sys
-import textwrap
-import threading
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,6 @@ import pytest
 from statemachine import State
 
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextInput,
     ContextMachine,
@@ -29,7 +24,6 @@ from polycontext.polynomial.journal.events import MoveEvent
 from polycontext.polynomial.machine.diagram import mermaid
 from polycontext.polynomial.machine.step import Step
 from polycontext.window import ContextWindow, ToolCall, Turn
-from tests.house import ROOT
 from tests.polynomial.conversations import session_of, text_of
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -59,7 +53,6 @@ BY_VERB: dict[
         lambda s: s.send("assistant_turn", "hi"),
     ),
     "compress": (lambda s: s.compress(0.5), lambda s: s.send("compress", 0.5)),
-    "compress by itself": (lambda s: s.compress(), lambda s: s.send("compress")),
     "clear": (lambda s: s.clear(keep_system=True), lambda s: s.send("clear", keep_system=True)),
     "promote": (
         lambda s: s.promote("t2", "PRESERVED"),
@@ -69,16 +62,6 @@ BY_VERB: dict[
     "rewind": (lambda s: s.history.rewind(1), lambda s: s.send("rewind", 1)),
     "forget": (lambda s: s.history.forget("t1"), lambda s: s.send("forget", "t1")),
     "an input": (lambda s: s.compress(0.5), lambda s: s.send(ContextInput.compress(0.5))),
-    "an input with a turn": (
-        lambda s: s.add(Turn("user", "x", timestamp=NOW), ResourceClass.PRESERVED),
-        lambda s: s.send(
-            ContextInput.user_turn(Turn("user", "x", timestamp=NOW), ResourceClass.PRESERVED)
-        ),
-    ),
-    "an input that promotes": (
-        lambda s: s.promote("t2", ResourceClass.PRESERVED, rationale="so"),
-        lambda s: s.send(ContextInput.promote("t2", ResourceClass.PRESERVED, "so")),
-    ),
 }
 
 
@@ -184,17 +167,6 @@ def test_the_live_machine_is_where_the_session_is() -> None:
     assert [str(state.value) for state in machine.configuration] == ["EMPTY"]
 
 
-def test_the_machine_of_a_past_session_moves_itself_alone() -> None:
-    """It is where the conversation was; the session hears nothing of it."""
-    session = begun()
-    past = session.history.at(1)
-    machine = past.machine
-    assert (machine.context_state, len(machine.window)) == (past.state, 1)
-    machine.user_turn("x")
-    assert len(machine.window) == 2
-    assert (len(past.window), told(session)) == (1, ["hello", "hi"])
-
-
 # --- listen to it --------------------------------------------------------------------
 
 
@@ -244,38 +216,6 @@ def test_a_listener_that_raises_undoes_nothing(caplog: pytest.LogCaptureFixture)
     assert [name for name, *_ in listener.heard] == ["user_turn", "assistant_turn"]
     assert "an action of the machine failed" in caplog.text
     assert session.machine.context_state == session.state
-
-
-def test_a_session_method_inside_a_callback_is_refused() -> None:
-    """A write that waited for itself would never end."""
-    refused: list[Exception] = []
-
-    def act(machine: ContextMachine) -> None:
-        try:
-            session.add_user_turn("inside")
-        except SessionWriteError as error:
-            refused.append(error)
-
-    session = session_of(600, listeners=[Heard(act)])
-    session.add_user_turn("hello")
-    assert len(refused) == 1
-    assert told(session) == ["hello"]
-
-
-def test_two_threads_drive_one_machine() -> None:
-    """Every event of both is stored and heard once, in the order of the journal."""
-    listener = Heard()
-    session = session_of(100_000, listeners=[listener])
-    threads = [
-        threading.Thread(target=lambda: [session.machine.user_turn("x") for _ in range(50)])
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(session.log()) == 100
-    assert [size for _, _, size in listener.heard] == [*range(1, 101)]
 
 
 class Awaited:
@@ -428,71 +368,6 @@ def test_rewinding_goes_from_and_to_an_added_state() -> None:
     assert told(session) == ["Pay the bill.", ""]
 
 
-def test_killed_and_continued(tmp_path: Path) -> None:
-    """A process that is killed in an added state leaves a session that goes on there."""
-    place = tmp_path / "k.db"
-    code = f"""
-    import os, signal
-    from tests.polynomial.session.test_driven import PAY, Approval, ContextSession
-    session = ContextSession.open({str(place)!r}, "one", max_tokens=600, machine=Approval)
-    session.add_user_turn("Pay the bill.")
-    session.machine.assistant_turn(None, tool_calls=PAY)
-    os.kill(os.getpid(), signal.SIGKILL)
-    """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False, cwd=ROOT)
-    assert done.returncode == -9
-    with ContextSession.open(place, "one", machine=Approval) as session:
-        assert session.state == "APPROVAL"
-        session.send("approve", by="ana")
-        assert session.add_tool_turn("paid", tool_call_id="c1").state == "ACCUMULATING"
-
-
-class Hours(ContextMachine):
-    """Take no question outside of working hours."""
-
-    def in_order(self, step: Step) -> None:
-        """Refuse by the time of the event."""
-        if step.input.kind is InputKind.USER_TURN and not 9 <= step.at.hour < 17:
-            raise PermissionError("We are back at nine.")
-        super().in_order(step)
-
-
-def test_a_validator_reads_the_time_of_the_event() -> None:
-    """It is asked before anything is stored; what was recorded is replayed at any time."""
-    hour = [12]
-    session = ContextSession(
-        max_tokens=600, machine=Hours, clock=lambda: NOW + timedelta(hours=hour[0] - 12)
-    )
-    session.add_user_turn("Hello?")
-    hour[0] = 20
-    with pytest.raises(PermissionError):
-        session.add_user_turn("Anybody?")
-    session.add_assistant_turn("Good night.")
-    assert told(session) == ["Hello?", "Good night."]
-    assert (
-        ContextSession.history.load(text_of(session), machine=Hours).conversation
-        == session.conversation
-    )
-
-
-class Calm(ContextMachine):
-    """Never be pressured."""
-
-    def is_pressured(self, step: Step) -> bool:
-        """Say no."""
-        return False
-
-
-def test_a_guard_that_is_overridden_decides() -> None:
-    """The session goes by the guards of its own class, and only that one."""
-    calm, plain = (
-        session_of(100, auto=False, machine=machine) for machine in (Calm, ContextMachine)
-    )
-    for session in (calm, plain):
-        session.add_user_turn("w " * 80)
-    assert (calm.state, plain.state) == (ContextState.ACCUMULATING, ContextState.PRESSURED)
-
-
 def test_two_subclasses_do_not_see_each_other() -> None:
     """Each machine class has its own states, even under a shared name."""
 
@@ -538,22 +413,6 @@ def test_two_subclasses_do_not_see_each_other() -> None:
         begun().send("wait")
     assert "WAITING --> ACCUMULATING : go_on" in mermaid(First.table)
     assert "WAITING" not in mermaid()
-
-
-def test_a_class_body_that_fails_leaves_no_trace() -> None:
-    """A class body that fails adds nothing to the inherited states."""
-    with pytest.raises(ZeroDivisionError):
-
-        class Broken(ContextMachine):  # pyright: ignore[reportUnusedClass] - its body fails
-            waiting = State("WAITING", value="WAITING")
-            wait = ContextMachine.accumulating.to(waiting)
-            _ = 1 // 0
-
-    class Whole(ContextMachine):
-        pass
-
-    assert Whole.directions == ContextMachine.directions
-    assert begun(machine=Whole).add_user_turn("on").state == ContextState.ACCUMULATING
 
 
 def begun_alone() -> Approval:

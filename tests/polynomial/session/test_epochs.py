@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession
-from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextState
 from polycontext.testing import FAST
 from polycontext.window import Part, ToolCall, Turn
 from tests.house import gated, sizes
-from tests.polynomial.conversations import text_of
 from tests.vendors import check_request
 
 WORDS = "Step {0} changed src/module.py, and test {1} failed with code 7. " * 4
@@ -103,18 +101,9 @@ ERROR = {"block_binding": {"prefix_mismatch_behavior": "error"}}
     [
         ({}, {"thinking": {"type": "adaptive", **BINDING}, "betas": [BETA]}),
         (
-            {"thinking": {"type": "enabled", "budget_tokens": 1024}, "temperature": 1},
-            {
-                "thinking": {"type": "enabled", "budget_tokens": 1024, **BINDING},
-                "betas": [BETA],
-                "temperature": 1,
-            },
-        ),
-        (
             {"thinking": {"type": "adaptive", **ERROR}},
             {"thinking": {"type": "adaptive", **ERROR}, "betas": [BETA]},
         ),
-        ({"thinking": {"type": "disabled"}}, {"thinking": {"type": "disabled"}, "betas": [BETA]}),
         ({"thinking": None, "betas": None}, {"thinking": None, "betas": [BETA]}),
         (
             {"betas": ["mine", BETA]},
@@ -169,22 +158,6 @@ def test_enabled_thinking_is_off_in_a_tool_loop_that_lost_its_own() -> None:
     assert accepted() == "enabled"
 
 
-@pytest.mark.parametrize("options", [[("thinking", None)], "thinking", 5])
-def test_options_that_are_no_fields_are_refused(options: Any) -> None:
-    """The error says what they are."""
-    session = worked(ContextSession(100_000, counter=FAST), 1)
-    with pytest.raises(InvalidOptionError, match="fields of a request"):
-        session.request("anthropic", options=options)
-
-
-def test_a_compression_that_changes_nothing_begins_no_epoch() -> None:
-    """A compression that changes nothing starts no epoch."""
-    session = ContextSession(100_000, counter=FAST)
-    session.add_user_turn("hello")
-    session.compress(0.9)
-    assert session.window.epoch.number == 1
-
-
 def test_clearing_begins_an_epoch_and_promoting_none() -> None:
     """A class is no content."""
     session = worked(ContextSession(100_000, counter=FAST), 2)
@@ -228,19 +201,6 @@ def test_a_picture_that_fell_can_be_recalled() -> None:
     assert session.window.all_turns()[0] == session.log()[0]
 
 
-def test_what_the_caller_pins_stays_with_its_picture() -> None:
-    """And what the classifier preserves keeps its words."""
-    session = ContextSession(4_000, counter=FAST)
-    session.add(
-        Turn("user", "Our plan, always keep it in sight.", parts=[picture(1)]),
-        ResourceClass.PRESERVED,
-    )
-    for number in range(30):
-        session.add_assistant_turn(WORDS.format(number, number))
-    session.compress(0.1)
-    assert session.window.all_turns()[0].parts
-
-
 def test_room_is_made_before_a_thinking_model_is_asked() -> None:
     """Not between the question and an answer that is bound to it."""
     session = ContextSession(1_500, counter=FAST)
@@ -269,7 +229,7 @@ def test_thoughts_of_an_imported_history_fall_behind_the_first_compression() -> 
 
 
 @pytest.mark.parametrize(
-    ("max_tokens", "exchanges"), gated([(2_000, 100), (4_000, 300), (32_000, 1_000)], (2_000, 100))
+    ("max_tokens", "exchanges"), gated([(2_000, 50), (4_000, 150)], (2_000, 50))
 )
 def test_thinking_never_fills_a_window(max_tokens: int, exchanges: int) -> None:
     """Several times what the window holds goes through on defaults, however small it is."""
@@ -284,7 +244,7 @@ def test_thinking_never_fills_a_window(max_tokens: int, exchanges: int) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("pictures", sizes(50, 200))
+@pytest.mark.parametrize("pictures", sizes(25, 200))
 def test_pictures_never_fill_a_window(pictures: int) -> None:
     """Many go through eight thousand tokens, the newest in sight."""
     session = ContextSession(8_000)
@@ -293,11 +253,3 @@ def test_pictures_never_fill_a_window(pictures: int) -> None:
         newest: Any = session.request("anthropic").messages[-1]["content"]
         assert newest[0]["type"] == "image"
         session.add_assistant_turn(f"It shows {number}.")
-
-
-def test_a_session_saved_and_read_is_in_the_same_epoch() -> None:
-    """Epochs follow from the journal."""
-    session = worked(ContextSession(1_500, counter=FAST), 20)
-    again = ContextSession.history.load(text_of(session), counter=FAST)
-    assert again.window.epoch == session.window.epoch
-    assert again.request("anthropic") == session.request("anthropic")

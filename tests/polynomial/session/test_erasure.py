@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ def _always(patch: list[dict[str, Any]]) -> Callable[[Any], list[dict[str, Any]]
     return lambda _: patch
 
 
-@pytest.mark.parametrize("seed", seeds(3, 40, 400))
+@pytest.mark.parametrize("seed", seeds(2, 18, 400))
 def test_erased_words_are_nowhere_and_all_else_stands(seed: int, tmp_path: Path) -> None:
     """After any life, in every event, revision, fork and byte of the files."""
     assert not list(faults_of(seed, tmp_path))
@@ -47,18 +46,6 @@ def test_a_truncated_turn_expires_and_the_session_opens(tmp_path: Path) -> None:
         assert session.history.forget("t1")
         session.history.rewind(1)
         assert "word" not in session.window.all_turns()[0].text
-
-
-def test_an_undone_branch_expires(tmp_path: Path) -> None:
-    """The words of an edited message leave the file, and a rewind does not bring them back."""
-    path = tmp_path / "chat.db"
-    with ContextSession.open(path, "s", max_tokens=900, counter=WORDS) as session:
-        session.add_user_turn("My password is hunter2.")
-        session.history.edit("t1", "My password is not for you.")
-        assert session.history.retain(days=0) == 1
-        session.history.rewind(1)
-        assert session.window.all_turns()[0].text == "[expired]"
-    assert b"hunter2" not in path.read_bytes()
 
 
 def test_a_document_loses_the_quoted_text() -> None:
@@ -123,18 +110,6 @@ def _looked_for(name: str) -> list[dict[str, object]]:
     ]
 
 
-def test_forgetting_a_turn_erases_its_copy_that_a_rewind_undid() -> None:
-    """The same words of the same time, added again after a rewind, are one turn's."""
-    session = session_of(900)
-    said = Turn("user", "The code of the safe is 4711.", timestamp=datetime(2026, 1, 1, tzinfo=UTC))
-    session.add_user_turn("one")
-    session.add(said)
-    session.history.rewind("t1")
-    session.add(said)
-    assert session.history.forget(session.log()[-1].resource_id)
-    assert "4711" not in repr(session.history.events())
-
-
 @pytest.mark.parametrize("chosen", ["t1", "t4"])
 def test_forgetting_a_system_turn_erases_its_copies(chosen: str, tmp_path: Path) -> None:
     """`clear` adds system turns again under other ids, in forks, too."""
@@ -168,10 +143,9 @@ def test_forgetting_a_turn_erases_what_was_undone_when_it_was_added_again(tmp_pa
     assert b"hunter2" not in path.read_bytes()
 
 
-@pytest.mark.parametrize("location", ["memory", "file"])
-def test_a_session_with_a_live_machine_shows_no_erased_words(location: str, tmp_path: Path) -> None:
+def test_a_session_with_a_live_machine_shows_no_erased_words(tmp_path: Path) -> None:
     """At no earlier revision, and not when it is opened from the snapshot that it makes next."""
-    store = SQLiteStore(tmp_path / "chat.db") if location == "file" else InMemoryStore()
+    store = SQLiteStore(tmp_path / "chat.db")
     session = ContextSession(max_tokens=900, counter=WORDS, store=store)
     assert session.machine
     for number in range(300):

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from itertools import combinations
@@ -16,10 +16,9 @@ from hypothesis import given
 
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextSession, Event
+from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.export import with_missing_results
-from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
-from polycontext.pressure import ConflictError
+from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure.gist import summary_marks
 from polycontext.testing import FAST
 from polycontext.window import ToolCall, Turn
@@ -154,22 +153,6 @@ def test_the_whole_log_is_handed_out_in_every_format(provider: str | None) -> No
     assert [call.id for call in again.open_calls] == ["c1"]
 
 
-def test_calls_that_were_cleared_while_they_were_open_are_closed_in_what_goes_out() -> None:
-    """A list with a call that nobody answered in the middle is one that no provider takes."""
-    session = ContextSession(400, counter=FAST)
-    session.add_user_turn("Look.")
-    session.add_assistant_turn(None, [ToolCall("c1", "look"), ToolCall("c2", "look")])
-    session.add_tool_turn("red", tool_call_id="c1")
-    session.clear()
-    session.add_user_turn("Look again.")
-    roles = ["user", "assistant", "tool", "tool", "user"]
-    assert [message["role"] for message in session.history.messages()] == roles
-    anew = ContextSession.history.load_turns(session.history.export_turns(), 400, counter=FAST)
-    assert [turn.role.value for turn in anew.log()] == roles
-    assert anew.log()[3].metadata["repaired"] is True
-    assert [*anew.log()[:3], anew.log()[4]] == list(session.log())
-
-
 @cache
 def in_lines() -> list[str]:
     """Return the lines of a session that has lived."""
@@ -180,8 +163,6 @@ def in_lines() -> list[str]:
     ("damage", "line"),
     [
         (lambda lines: [*lines[:70], lines[70][:-9], *lines[71:]], "line 71: not JSON"),
-        (lambda lines: [*lines[:70], *lines[71:]], "the last line: 1 events are missing behind it"),
-        (lambda lines: [*lines[:70], *lines[71:], lines[-1]], r"line [0-9]+(\.edit|: OrderError)"),
         (lambda lines: [*lines[:-2], lines[-1]],
          "line [0-9]+: OrderError|the last line: 1 events are missing"),
         (lambda lines: lines[:70], "the last line: [0-9]+ events are missing"),
@@ -189,21 +170,13 @@ def in_lines() -> list[str]:
         (lambda lines: [lines[0], *lines[2:4], lines[1], *lines[4:]], "line [2-5]"),
         (lambda lines: [*lines[:9], lines[9].replace('"ACCUMULATING"', '"EMPTY"'), *lines[10:]],
          "line 10.state: .* leads to"),
-        (lambda lines: [*lines[:9], lines[9].replace("TurnEvent", "TornEvent"), *lines[10:]],
-         r"line 10\.event: "),
-        (lambda lines: [*lines[:5], "7\n", *lines[6:]], "line 6: int is not an object"),
-        (lambda lines: [*lines[:9], lines[9].replace('"role"', '"rôle"'), *lines[10:]],
-         "line 10.turn"),
         (lambda lines: lines[1:], "line 1.* Use an object with format, schema"),
         (lambda lines: [lines[0].replace('"schema":1', '"schema":2'), *lines[1:]],
          "line 1: format 'polycontext session', schema 2. Use .* schema 1"),
-        (lambda lines: ["{}"], "line 1.format: is missing"),
         (lambda lines: [re.sub('"events":[0-9]+', '"events":-1', lines[0]), *lines[1:]],
          r"line 1\.events: -1 events"),
-        (lambda lines: [lines[0].replace("QX7-2281", 'QX7"'), *lines[1:]], "line 1: not JSON"),
         (lambda lines: [lines[0].replace('QX7-2281\\"}', "QX7"), *lines[1:]],
          "line 1.companions.order: not JSON"),
-        (lambda lines: [], "line 1: not JSON"),
         (lambda lines: [None], "line 1: not JSON"),
     ],
 )  # fmt: skip
@@ -222,23 +195,6 @@ def test_damage_is_refused_with_its_line_and_nothing_is_stored(
     store.close()
 
 
-def test_ranges_of_gists_are_checked_where_they_stand() -> None:
-    """A gist that says it stands for what came later is refused with its line."""
-    lines = in_lines()
-    number = next(number for number, line in enumerate(lines) if "CompressEvent" in line)
-    event = json.loads(lines[number])
-    event["edit"]["splices"][0]["turns"][0]["sources"] = [[0, 4_000]]
-    with pytest.raises(InvalidDataError, match=rf"line {number + 1}.edit: range \[0, 4000\]"):
-        imported([*lines[:number], json.dumps(event), *lines[number + 1 :]], InMemoryStore())
-
-
-@pytest.mark.parametrize("lines", [5, None])
-def test_what_are_no_lines_is_refused(lines: Any) -> None:
-    """A number has no lines."""
-    with pytest.raises(InvalidOptionError, match="lines"):
-        imported(lines, InMemoryStore())
-
-
 def test_lines_come_from_a_file_a_text_or_its_bytes(tmp_path: Path) -> None:
     """Empty lines are none; whatever separates lines inside of a text separates none here."""
     lines = in_lines()
@@ -252,15 +208,6 @@ def test_lines_come_from_a_file_a_text_or_its_bytes(tmp_path: Path) -> None:
                           "\r\n".join(line.rstrip("\n") for line in lines), ["\n", *lines])
         ]  # fmt: skip
     assert all(each == lines for each in found)
-
-
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    """Its first line is already no UTF-8."""
-    path = tmp_path / "picture"
-    path.write_bytes(b"\xff\xd8\n")
-    for read in (ContextSession.history.load, ContextSession.history.load_turns):
-        with path.open() as file, pytest.raises(InvalidDataError, match="line 1: not UTF-8"):
-            read(file)
 
 
 def test_an_id_that_is_taken_is_refused(tmp_path: Path) -> None:
@@ -285,77 +232,6 @@ def test_an_id_that_is_taken_is_refused(tmp_path: Path) -> None:
     assert ContextSession.history.list_sessions(file) == ("s", "t")
 
 
-class Plain:
-    """Keep sessions with the two methods that a session needs."""
-
-    def __init__(self) -> None:
-        self.memory = InMemoryStore()
-        self.full = False
-
-    def load(self, session_id: str, after: int = 0) -> Stored:
-        """Return what is there."""
-        return self.memory.load(session_id, after)
-
-    def append(
-        self,
-        session_id: str,
-        base: int,
-        events: Sequence[Event],
-        companions: Mapping[str, str],
-        *,
-        key: str | None = None,
-    ) -> None:
-        """Keep it, unless there is no room."""
-        if self.full:
-            raise OSError("no room")
-        self.memory.append(session_id, base, events, companions, key=key)
-
-
-def test_a_store_of_two_methods_takes_an_import() -> None:
-    """Whether a session is there is asked of what it loads."""
-    store: Any = Plain()
-    store.full = True
-    with pytest.raises(OSError, match="no room"):
-        imported(in_lines(), store)
-    store.full = False
-    assert list(imported(in_lines(), store).history.export()) == in_lines()
-    with pytest.raises(InvalidOptionError, match="session_id"):
-        imported(in_lines(), store)
-
-
-def test_an_import_goes_on_and_its_ids_rise() -> None:
-    """The next turn of both gets the same new id."""
-    session = lived()
-    again = imported(session.history.export(), InMemoryStore())
-    for each in (session, again):
-        each.add_tool_turn("red", tool_call_id="c1")
-        each.add_user_turn("And now?")
-    assert again.log()[-1].resource_id == session.log()[-1].resource_id
-    numbers = [int(turn.resource_id[1:]) for turn in again.log()]
-    assert numbers == sorted(set(numbers))
-
-
-def test_ids_go_on_behind_those_of_a_log_with_gaps() -> None:
-    """New ids follow the highest id of the log, which may have gaps where gists were numbered."""
-    session = lived()
-    anew = ContextSession.history.load_turns(session.history.export_turns(), 100_000, counter=FAST)
-    assert anew.log() == session.log()
-    anew.add_tool_turn("red", tool_call_id="c1")
-    numbers = [int(turn.resource_id[1:]) for turn in anew.log()]
-    assert numbers == sorted(set(numbers))
-    assert len(numbers) < numbers[-1]
-
-
-def test_an_export_is_what_the_session_was_when_it_was_asked_for() -> None:
-    """An export has the session as it was when the export began."""
-    session = lived()
-    lines = session.history.export()
-    first = next(lines)
-    session.add_tool_turn("red", tool_call_id="c1")
-    assert isinstance(lines, Iterator)
-    assert [first, *lines] == in_lines()
-
-
 @pytest.mark.parametrize(
     ("line", "place"),
     [
@@ -364,9 +240,7 @@ def test_an_export_is_what_the_session_was_when_it_was_asked_for() -> None:
             r"line 2\.tokens: 'few' is not a whole number",
         ),
         ('{"role": "nobody", "content": "hi"}', r"line 2\.role: unknown 'nobody'"),
-        ('{"role": "user"}', "line 2.content: is missing"),
         ("[]", "line 2: list is not an object. Use a line that export_turns wrote"),
-        ('{"role": "user", "content": null}', "line 2"),
     ],
 )
 def test_a_line_that_is_no_turn_is_refused(line: str, place: str) -> None:
@@ -401,38 +275,12 @@ def test_a_task_imports_without_blocking(tmp_path: Path) -> None:
     assert asyncio.run(done())[1:] == in_lines()[1:]
 
 
-def test_two_imports_of_one_id_are_one(tmp_path: Path) -> None:
-    """The second of two imports of one id fails, even if the first comes just before its write."""
-    store = SQLiteStore(tmp_path / "s.db")
-
-    class Late(SQLiteStore):
-        """Say that nothing is there."""
-
-        def list_sessions(self) -> tuple[str, ...]:
-            return ()
-
-    imported(in_lines(), store)
-    with pytest.raises(ConflictError):
-        imported(in_lines(), Late(tmp_path / "s.db"))
-    store.close()
-
-
-def test_an_imported_file_opens_from_a_snapshot(tmp_path: Path) -> None:
-    """Opening it does not replay what came in."""
-    imported(in_lines(), tmp_path / "s.db").close()
-    store = SQLiteStore(tmp_path / "s.db")
-    opened = store.opened("s")
-    assert opened is not None
-    assert list(opened.stored.events) == []
-    store.close()
-
-
 @pytest.mark.gate
 @pytest.mark.no_cover
 def test_a_long_import_is_read_in_parts(tmp_path: Path) -> None:
     """Opening a long import reads only the turns that are accessed, and the session continues."""
     session = ContextSession(400, counter=FAST, session_id="s")
-    session.extend([Turn("user", f"turn {number}") for number in range(1_500)])
+    session.extend([Turn("user", f"turn {number}") for number in range(1_000)])
     imported(session.history.export(), tmp_path / "s.db").close()
     for more in range(2):
         with ContextSession.open(tmp_path / "s.db", "s", 400, counter=FAST) as again:
@@ -440,7 +288,7 @@ def test_a_long_import_is_read_in_parts(tmp_path: Path) -> None:
             stored = again.conversation.log._first
             assert stored is not None
             assert 1 <= len(stored._turns) < len(stored._parts)
-            assert [turn.text for turn in again.log()[:1_500]] == [
+            assert [turn.text for turn in again.log()[:1_000]] == [
                 turn.text for turn in session.log()
             ]
             again.extend([Turn("user", f"more {more} {number}") for number in range(300)])

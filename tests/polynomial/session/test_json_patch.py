@@ -58,8 +58,6 @@ def test_what_is_not_touched_is_shared() -> None:
     [
         (ABSENT, [{"op": "add", "path": "", "value": []}], []),
         ([1, 2], [{"op": "add", "path": "/-", "value": 3}], [1, 2, 3]),
-        ([1, 2], [{"op": "add", "path": "/2", "value": 3}, {"op": "remove", "path": "/0"}], [2, 3]),
-        ([1, 2], [{"op": "add", "path": "/0", "value": 0}], [0, 1, 2]),
         ({"a/b": {"~": 1}}, [{"op": "replace", "path": "/a~1b/~0", "value": 2}], {"a/b": {"~": 2}}),
         (
             {"a": [1.0]},
@@ -78,7 +76,6 @@ def test_each_operation_does_what_it_says(document: Any, patch: Any, after: Any)
     [
         ({}, "{", ".patch"),
         ({}, "{}", ".patch"),
-        ({}, "[1]", ".patch[0]"),
         ({}, '[{"op": "add", "path": "/a"}]', ".patch[0]"),
         ({}, '[{"op": "copy", "from": "/a", "path": "/b", "value": 1}]', ".patch[0]"),
         (
@@ -87,15 +84,12 @@ def test_each_operation_does_what_it_says(document: Any, patch: Any, after: Any)
             ".patch[1]",
         ),
         ({"a": 1}, '[{"op": "add", "path": "a", "value": 1}]', ".patch[0]"),
-        ({"a": 1}, '[{"op": "replace", "path": "/b", "value": 1}]', ".patch[0]"),
         ({"a": 1}, '[{"op": "add", "path": "/a/b", "value": 1}]', ".patch[0]"),
-        ({"a": 1}, '[{"op": "add", "path": "/b/c", "value": 1}]', ".patch[0]"),
         ({"a": 1}, '[{"op": "test", "path": "/a", "value": true}]', ".patch[0]"),
         ([1], '[{"op": "remove", "path": "/1"}]', ".patch[0]"),
         ([1], '[{"op": "remove", "path": "/-"}]', ".patch[0]"),
         ([1], '[{"op": "remove", "path": "/00"}]', ".patch[0]"),
         ([1], '[{"op": "add", "path": "/2", "value": 1}]', ".patch[0]"),
-        ([1], '[{"op": "add", "path": "/-1", "value": 1}]', ".patch[0]"),
         (ABSENT, '[{"op": "remove", "path": ""}]', ".patch[0]"),
         (ABSENT, "[]", ".patch"),
         ({}, '[{"op": "remove", "path": ""}]', ".patch"),

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.log import Log
-from polycontext.window import ContextItem, Turn
-from polycontext.window.items import item_turn
+from polycontext.window import Turn
 from tests.polynomial.conversations import WORDS
 from tests.polynomial.session.faulty import FaultyStore
 
@@ -15,31 +14,6 @@ from tests.polynomial.session.faulty import FaultyStore
 def said(name: str) -> Turn:
     """Return a turn of that id."""
     return Turn("user", name, resource_id=name)
-
-
-def attached(name: str) -> Turn:
-    """Return a turn that attaches item ctx-7."""
-    return Turn(
-        "user",
-        name,
-        resource_id=name,
-        metadata=item_turn(ContextItem("x", "text", id="ctx-7")).metadata,
-    )
-
-
-def test_versions_that_part_find_their_own() -> None:
-    """Two versions that added the same ids at different places each find their own turns."""
-    base = Log().append(said("a"))
-    kept = base.append(said("b")).append(said("c")).append(attached("d"))
-    other = base.append(attached("d")).append(said("c"))
-    assert [kept.place(name) for name in "abcd"] == [0, 1, 2, 3]
-    assert [other.place(name) for name in "adc"] == [0, 1, 2]
-    assert not other.knows("b")
-    assert (kept.item("ctx-7"), other.item("ctx-7"), base.item("ctx-7")) == (
-        kept[3],
-        other[1],
-        None,
-    )
 
 
 def test_the_journal_behind_any_revision_ends_where_the_session_does() -> None:

@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polycontext import ContextOverflowError, ContextSession, ResourceClass
+from polycontext import ContextOverflowError, ContextSession
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.polynomial import ContextState
 from polycontext.polynomial.journal.conversation import replay
 from polycontext.polynomial.session.usage import TELLING, input_tokens
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.polynomial.stores.session_store import Stored
-from polycontext.pressure import AdaptiveThreshold
 from polycontext.testing import FAST
 from polycontext.testing.strict import StrictServer
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, ToolCall
@@ -83,20 +81,6 @@ def test_what_is_reported_as_it_was_counted_leaves_the_room_as_it_is() -> None:
         session.add_assistant_turn(f"Yes, {number}.")
 
 
-def test_a_gauge_and_its_trigger_agree() -> None:
-    """Pressure, state, the budget of a request and the room for a turn go by one number."""
-    session = told(ContextSession(ROOM, counter=WORDS, threshold=AdaptiveThreshold()), 2_000)
-    assert session.pressure < 0.4
-    states = [session.state]
-    session.usage.reported(chat(2 * asked(session)))
-    assert session.window.max_tokens < 3_100
-    assert session.pressure == session.window.total_tokens / session.window.max_tokens > 0.6
-    with pytest.raises(ContextOverflowError):
-        session.add_user_turn(words(3_200), oversize="error")
-    session.add_assistant_turn(words(900))
-    assert [*states, session.state] == [ContextState.ACCUMULATING, ContextState.PRESSURED]
-
-
 def test_what_stands_beside_the_turns_is_taken_off_once() -> None:
     """Tools are subtracted once, whether the session knows them or learns of them from a report."""
     tools = [{"type": "function", "function": {"name": "look", "description": words(400)}}]
@@ -114,21 +98,6 @@ def test_what_stands_beside_the_turns_is_taken_off_once() -> None:
     unknowing.usage.reported(chat(asked(unknowing) + tool_tokens))
     assert abs(knowing.window.max_tokens - unknowing.window.max_tokens) <= 2 * (ROOM // 128)
     assert ROOM - 3 * tool_tokens < knowing.window.max_tokens < ROOM - tool_tokens // 2
-
-
-def test_one_odd_report_moves_little() -> None:
-    """One report of another request, such as a summariser's, barely changes the calibration."""
-    session = ContextSession(ROOM, counter=WORDS)
-    for _ in range(8):
-        session.usage.reported(chat(round(1.5 * asked(told(session, 150)))))
-        session.add_assistant_turn("Yes.")
-    before = session.usage.reported(chat(round(1.5 * asked(told(session, 10)))))
-    session.add_assistant_turn("Yes.")
-    odd = session.usage.reported(chat(round(0.4 * before.counted))) if before else None
-    assert before is not None
-    assert odd is not None
-    assert abs(odd.factor - before.factor) < 0.2
-    assert odd.room < ROOM
 
 
 def test_each_model_counts_for_itself() -> None:
@@ -175,7 +144,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing() -> None:
 def driven(session: ContextSession, *, factor: float) -> ContextSession:
     """Return a session of many turns in which every response was reported."""
     dice = random.Random(3)  # noqa: S311 - nothing here is a secret
-    for number in range(120):
+    for number in range(90):
         session.add_user_turn(f"{number}: " + words(dice.randrange(1, 120), f"w{number}."))
         session.usage.reported(chat(round(factor * asked(session)) + 100))
         session.add_assistant_turn(words(dice.randrange(1, 60)))
@@ -196,21 +165,6 @@ def test_a_journal_knows_nothing_of_what_was_reported() -> None:
     assert loaded.conversation.with_room(session.window.max_tokens) == session.conversation
 
 
-def test_the_live_machine_follows_into_another_room(caplog: pytest.LogCaptureFixture) -> None:
-    """A listener goes on being told, and the machine's window is the session's."""
-    heard: list[str] = []
-
-    class Listener:
-        def after_transition(self, event: str) -> None:
-            heard.append(event)
-
-    session = driven(ContextSession(ROOM, counter=FAST, listeners=[Listener()]), factor=1.7)
-    assert session.machine.window.has_contents_of(session.window)
-    assert session.machine.context_state is session.state
-    assert len(heard) == session.history.revision
-    assert not caplog.records
-
-
 def test_going_back_keeps_the_room_that_was_measured(tmp_path: Any) -> None:
     """Rewound, forked, opened elsewhere: the room is a matter of the model, not of the moment."""
     with ContextSession.open(tmp_path / "s.db", max_tokens=ROOM, counter=FAST) as session:
@@ -228,30 +182,6 @@ def test_going_back_keeps_the_room_that_was_measured(tmp_path: Any) -> None:
         assert session.window.max_tokens == ROOM
         session.usage.reported(chat(3 * asked(session) + 900))
         assert session.window.max_tokens < ROOM
-
-
-def test_a_report_in_the_middle_of_a_summary_loses_nothing() -> None:
-    """A report during a summary causes a new decision, and every turn is kept once."""
-    session: ContextSession
-
-    def summarise(turns: Any, max_tokens: int) -> str:
-        if len(reports) < 3:
-            reports.append(session.usage.reported(chat(asked_tokens * (2 + len(reports)) // 2)))
-        return "They talked."
-
-    from polycontext.pressure import ContextProjector  # noqa: PLC0415 - beside its only use
-
-    reports: list[Any] = []
-    session = ContextSession(ROOM, counter=WORDS, projector=ContextProjector(summarise))
-    for number in range(6):
-        told(session, 300).add_assistant_turn(words(200, f"a{number}."))
-    told(session, 100)
-    asked_tokens = asked(session)
-    session.compress(0.1)
-    assert len(reports) >= 1
-    assert len(session.log()) == 13
-    assert len({turn.resource_id for turn in session.log()}) == 13
-    assert session.window.max_tokens == reports[-1].room
 
 
 class SlowStore(InMemoryStore):
@@ -301,23 +231,6 @@ def test_a_report_in_the_middle_of_a_write_loses_nothing() -> None:
     assert session.machine.window is session.window
 
 
-def test_a_plan_lands_in_another_room() -> None:
-    """A summary written while a report arrives is still used, since its promise is in tokens."""
-    session = ContextSession(ROOM, counter=WORDS)
-    for number in range(8):
-        told(session, 200).add_assistant_turn(words(200, f"a{number}."))
-    told(session, 50)
-    fulfilment = session.background.fulfil(
-        session.background.plan(0.3), lambda turns, max_tokens: "They talked of words."
-    )
-    session.usage.reported(chat(round(1.1 * asked(session))))
-    assert session.window.max_tokens < ROOM
-    session.add_assistant_turn("Yes.")
-    output = session.background.commit(fulfilment)
-    assert output.compression is not None
-    assert "They talked of words." in str(session.messages())
-
-
 def test_an_open_call_is_no_request() -> None:
     """A list viewed while calls are open is not a request, so a report is about the one before."""
     session = told(ContextSession(ROOM, counter=WORDS), 1_000)
@@ -350,7 +263,6 @@ COMPACTED = [
 @pytest.mark.parametrize(
     ("given", "tokens", "model"),
     [
-        ({"prompt_tokens": 70, "prompt_tokens_details": {"cached_tokens": 64}}, 70, ""),
         (
             {"input_tokens": 70, "input_tokens_details": {"cached_tokens": 64}, "output_tokens": 1},
             70,
@@ -363,7 +275,6 @@ COMPACTED = [
         ),
         ({"input_tokens": 250, "iterations": ITERATED}, 110, ""),
         ({"input_tokens": 30, "iterations": COMPACTED}, None, ""),
-        ({"input_tokens": 30, "iterations": None}, 30, ""),
         (
             {"input_tokens": 30, "iterations": [{"type": "advisor_message", "input_tokens": 5}]},
             30,
@@ -378,7 +289,6 @@ COMPACTED = [
             42,
             "m",
         ),
-        ({"model": "m", "usage": {"input_tokens": 30}, "context_management": None}, 30, "m"),
     ],
 )
 def test_the_tokens_of_what_was_sent(given: Any, tokens: int | None, model: str) -> None:
@@ -392,15 +302,11 @@ def test_the_tokens_of_what_was_sent(given: Any, tokens: int | None, model: str)
     "usage",
     [
         None,
-        {},
         {"usage": None, "model": "m"},
-        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
         {"prompt_tokens": None, "completion_tokens": 7},
         {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0},
-        {"input_tokens": None, "cache_read_input_tokens": 900},
         {"input_tokens": "", "output_tokens": True},
         {"promptTokenCount": 0.0},
-        {"iterations": [{"type": "message", "input_tokens": None}]},
         {"prompt_eval_count": 26, "eval_count": 290},
     ],
 )
@@ -412,20 +318,6 @@ def test_usage_without_a_count_teaches_nothing(usage: Any) -> None:
     assert session.usage.reported(usage) is None
     assert session.window.max_tokens == ROOM
     assert session.usage.reported(chat(200)) is not None
-
-
-def test_the_first_count_of_two_vendors_names_is_taken() -> None:
-    """A gateway fills the fields of one vendor with zeros."""
-    assert input_tokens({"prompt_tokens": 0, "input_tokens": 70}) == (70, "")
-    assert input_tokens({"input_tokens": 0, "cache_read_input_tokens": 70}) == (70, "")
-
-
-def test_a_request_that_was_summed_up_teaches_nothing() -> None:
-    """The room stays, and None says so."""
-    session = told(ContextSession(ROOM, counter=WORDS), 100)
-    asked(session)
-    assert session.usage.reported({"input_tokens": 30, "iterations": COMPACTED}) is None
-    assert session.window.max_tokens == ROOM
 
 
 def test_a_report_of_hardly_any_tokens_is_not_believed() -> None:
@@ -486,39 +378,3 @@ def test_the_objects_of_the_sdks_are_taken_as_they_are() -> None:
         assert each is not None
         assert each.factor == pytest.approx(1, abs=0.05)
         assert each.besides < 30
-
-
-def test_a_provider_that_counts_otherwise_refuses_nothing() -> None:
-    """With a costlier tokenizer, a conversation that reports usage is never refused."""
-
-    class Dear:
-        exact = True
-
-        def count(self, text: str) -> int:
-            return round(1.9 * FAST.count(text))
-
-    def run(*, reports: bool) -> int:
-        session, refused = ContextSession(ROOM, counter=FAST, reserve=200), 0
-        strict = StrictChat(lambda _: "I have noted it.", counter=Dear(), window=ROOM)
-        for number in range(80):
-            session.add_user_turn(f"Note {number}: " + words(60, f"n{number}."))
-            try:
-                answer = strict.create(
-                    {
-                        "model": "gpt-5.6",
-                        "max_completion_tokens": 200,
-                        "messages": session.messages(),
-                    }
-                )
-            except Exception:  # noqa: BLE001 - any refusal counts
-                refused += 1
-                session.add_assistant_turn("I have noted it.")
-                continue
-            if reports:
-                session.usage.reported(answer)
-            session.add_message(answer["choices"][0]["message"])
-        assert session.window.class_of(session.window.all_turns()[0]) is ResourceClass.PRESERVED
-        return refused
-
-    assert run(reports=False) > 10
-    assert run(reports=True) == 0

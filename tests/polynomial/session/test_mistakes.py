@@ -1,40 +1,55 @@
-"""Typical mistakes of a new user: each raises a clear error and changes nothing, or works."""
+"""Mistakes of new users: each error says what came and what to write, and nothing changes."""
 
 import re
+import time
 import traceback
 from asyncio import Future
 from collections.abc import Callable
+from datetime import datetime
 from functools import reduce
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from polycontext import ContextSession, PolycontextError, ToolCall, Turn, project
+import polycontext
+from polycontext import ContextMachine, ExtractiveSummariser, ToolCall, Turn
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.cost import Meter
-from polycontext.linearity import DemotionError, UnknownResourceError
+from polycontext.linearity import DemotionError, UnknownResourceError, keep_last
+from polycontext.models import OpenAISummariser
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
-from polycontext.pressure import ContextProjector, ExtractiveSummariser, FixedThreshold
+from polycontext.polynomial.errors import StoreError
+from polycontext.polynomial.stores import InMemoryStore
+from polycontext.pressure import ConflictError, ContextProjector, Signals
 from polycontext.testing import FAST
 from polycontext.window import (
-    ContextWindow,
     InvalidMessagesError,
     InvalidTurnError,
     OrderError,
     Part,
+    PluginError,
     PositionError,
     TiktokenCounter,
 )
 
-Mistake = Callable[[ContextSession], Any]
+Mistake = Callable[[Any], Any]
 
-CALL = SimpleNamespace(
-    id="c1", type="function", function=SimpleNamespace(name="search", arguments="{}")
-)
-"""As an SDK hands calls out: attributes, no keys."""
+# Of any type: what the type checkers would refuse is the subject of this file.
+ContextSession: Any = polycontext.ContextSession
+project: Any = polycontext.project
+limit_to_last: Any = keep_last
 
-HALVES = SimpleNamespace(count=lambda text: len(text) / 2)
+USER: Any = {"role": "user", "content": "Hello"}
+CALL: Any = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+SDK_CALL = SimpleNamespace(id="c1", function=SimpleNamespace(name="search", arguments="{}"))
+ANSWER: Any = SimpleNamespace(model_dump=lambda **_: {"role": "assistant", "content": "Yes."})
+RESPONSE: Any = SimpleNamespace(choices=[SimpleNamespace(message=ANSWER)])
+UNAWAITED: Any = Future(loop=SimpleNamespace(get_debug=bool))  # type: ignore[arg-type]
+HumanMessage: Any = type("HumanMessage", (), {"__module__": "langchain_core.messages.human"})
+HUGE: Any = 10**5000
+"""An integer of more digits than Python prints."""
 ANTHROPIC: list[Any] = [
     {"role": "user", "content": "Look."},
     {
@@ -45,473 +60,315 @@ ANTHROPIC: list[Any] = [
 ]
 START: dict[str, Any] = {"type": "object"}
 DEEP = reduce(lambda inner, _: {"type": "object", "properties": {"a": inner}}, range(300), START)
-ONE: list[Any] = [{"role": "user", "content": "x"}]
-any_: Any = None
-NUMBER: Any = 5
-TEXT: Any = "x"
-HUGE: Any = 10**5000
-"""An integer of more digits than Python prints."""
-UNAWAITED: Any = Future(loop=SimpleNamespace(get_debug=bool))  # type: ignore[arg-type]
-HumanMessage: Any = type(
-    "HumanMessage",
-    (),
-    {"__module__": "langchain_core.messages.human", "__iter__": lambda _: iter(())},
-)
-"""A message of LangChain, as far as it can be told."""
 
 
 def made(**options: Any) -> Mistake:
-    """Return the mistake of making a session with these options."""
+    """Return the mistake of making a session with these options and saying something."""
     given: dict[str, Any] = {"max_tokens": 4000, "counter": FAST, **options}
-    return lambda _: ContextSession(**given)
+    return lambda _: ContextSession(**given).add_user_turn("Hello")
 
 
-REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
-    "an empty reply": (InvalidTurnError, "content", lambda s: s.add_assistant_turn(None, None)),
-    "calls as a text": (
-        InvalidTurnError,
-        "not a list",
-        lambda s: s.add_assistant_turn("ok", "search"),
+def machine(in_order: Callable[..., Any]) -> Mistake:
+    """Return the mistake of giving a session a machine with this guard."""
+    return made(machine=type("Mine", (ContextMachine,), {"in_order": in_order}))
+
+
+def summarised(summariser: Any) -> Mistake:
+    """Return the mistake of taking this for a summariser."""
+    return lambda _: ContextProjector(summariser)
+
+
+def waiting(act: Mistake) -> Mistake:
+    """Return a mistake that is made while a tool call is open, in a session of its own."""
+    return lambda _: act(begun(CALL))
+
+
+async def later(turns: Any, max_tokens: int) -> str:
+    """Return a summary that must be awaited."""
+    return f"{len(turns)} turns"
+
+
+class Summary:
+    """A summariser whose method lacks the keywords."""
+
+    def summarise(self, turns: Any, max_tokens: int) -> str:
+        """Return a summary."""
+        return "short"
+
+
+MISTAKES: list[tuple[type[Exception], str, Mistake]] = [
+    # names and signatures
+    (AttributeError, r"Use session\.history\.export\(\)", lambda s: s.export),
+    (AttributeError, r"Use ContextSession\.open\(path, .*stores every write", lambda s: s.save),
+    (AttributeError, r"Use session\.usage\.spent", lambda s: s.cost),
+    (
+        AttributeError,
+        r"max_tokens cannot be set\. Use ContextSession\.open\(store, id, max_tokens=\.\.\.\)",
+        lambda s: setattr(s, "max_tokens", 5),
     ),
-    "one call, no list": (
-        InvalidTurnError,
-        "not a list",
-        lambda s: s.add_assistant_turn("ok", {"id": "c"}),
+    (TypeError, r"but 3 .*Use ContextSession\(model, \*,", lambda _: ContextSession("gpt-5", 8000)),
+    (
+        TypeError,
+        r"Use ContextSession\.add_tool_turn\(content, \*, tool_call_id, name, \*\*options\)",
+        lambda s: s.add_tool_turn("seen", "c1"),
     ),
-    "a call of no shape": (
-        InvalidTurnError,
-        "keys",
-        lambda s: s.add_assistant_turn("ok", [{"id": "c"}]),
+    (TypeError, r"Did you mean 'keep_recent'\?", lambda _: project([USER], 100, keep_last=3)),
+    (TypeError, r"argument 'max_token'\. Did you mean 'max_tokens'\?", made(max_token=5)),
+    (TypeError, r"Use session\.log\(\), or session\.history\.events", lambda s: s.history()),
+    (TypeError, r"Use session\.log\(\)", lambda s: s.history[0]),
+    (TypeError, r"session\.log\(\)", lambda s: s.log[0]),
+    # options
+    (InvalidOptionError, "either projector= or", made(projector=any, summariser=any)),
+    (UnknownNameError, r"'gpt5'\. Did you mean .*max_tokens=", lambda _: ContextSession("gpt5")),
+    (InvalidOptionError, "one number", lambda _: ContextSession(4000, max_tokens=4000)),
+    (InvalidOptionError, r"'100k'\. Use a whole number of", lambda _: project([USER], "100k")),
+    (InvalidOptionError, r"8000, or name a model", lambda _: project([USER])),
+    (InvalidOptionError, "= <int>", lambda _: ContextSession(HUGE)),
+    (InvalidOptionError, "reserve = -5", made(reserve=-5)),
+    (InvalidOptionError, "cooldown", made(cooldown=-1)),
+    (InvalidOptionError, r"threshold = 80\. Use .*FixedThreshold", made(threshold=80)),
+    (InvalidOptionError, r"Use .*TiktokenCounter\(\"o200k_base\"\)", made(counter="cl100k_base")),
+    (InvalidOptionError, "counted 3.5", made(counter=SimpleNamespace(count=lambda t: 3.5))),
+    (InvalidOptionError, "raised", made(counter=SimpleNamespace(count=lambda: 1))),
+    (InvalidOptionError, "estimates", lambda _: TiktokenCounter("claude-sonnet-4-5")),
+    (InvalidOptionError, r"Use a ContextProjector; .*", made(projector=ExtractiveSummariser())),
+    (InvalidOptionError, r"rules about tools, such as", made(rules=limit_to_last("read"))),
+    (InvalidOptionError, r"rules\[0\]", made(rules=["read_file"])),
+    (
+        PluginError,
+        r"returned 'important'\. Use a function",
+        made(classifier=lambda *_: "important"),
     ),
-    "a summariser that is a number": (
+    (InvalidOptionError, "classifier = 5", made(classifier=5)),
+    (InvalidOptionError, "tools = 'find'", made(tools="find")),
+    (InvalidOptionError, r"tools\[0\] = {'foo': 1}", made(tools=[{"foo": 1}])),
+    (InvalidDataError, "nested too deep", made(tools=[DEEP])),
+    (
+        ContextOverflowError,
+        r"the reserve \(0\) with the tools \(\d+\) takes .* pass fewer tools",
+        made(max_tokens=10, tools=[{"type": "function", "function": {"name": "look" * 20}}]),
+    ),
+    (InvalidOptionError, "session_id = ''.*not empty", made(session_id="")),
+    (InvalidOptionError, "UTF-8", made(session_id="\ud800")),
+    (InvalidOptionError, r"share = \[\]", made(preserved_share=[])),
+    (InvalidOptionError, "True, .background. or False", made(auto="yes")),
+    (InvalidOptionError, r"= 50\. Use 0\.0 to 1\.0", lambda _: Signals(progress=50)),
+    (InvalidOptionError, "Signals", lambda s: s.background.signal(0.5)),
+    (InvalidOptionError, r"Use Prices .*prices_of\(\"gpt-5\"\)", made(prices="gpt-5")),
+    (InvalidTurnError, r"float is not a datetime\. Use .*now\(UTC\)", made(clock=time.time)),
+    (InvalidOptionError, r"not an instance: machine=", made(machine=ContextMachine())),
+    (InvalidOptionError, r"Watcher\(\)\], and no classes or functions", made(listeners=[Mock])),
+    (InvalidOptionError, r"in_order = False\. Use an error", machine(lambda self, step: False)),
+    (
         InvalidOptionError,
-        "summariser = 42",
-        lambda _: ContextProjector(42),
+        r"input\.kind = 'resize'\. Use step\.input\.turn only if .* one of user_turn,",
+        machine(lambda self, step: step.input.turn and None),
     ),
-    "no summariser": (InvalidOptionError, "summariser = None", lambda _: ContextProjector(None)),
-    "a summariser's name": (
+    # summarisers
+    (InvalidOptionError, r"a class, so write Summary\(\)\.", summarised(Summary)),
+    (InvalidOptionError, r"this one takes \(turns", summarised(Summary())),
+    (InvalidOptionError, "spelled summarise here", summarised(SimpleNamespace(summarize=print))),
+    (InvalidOptionError, r"OpenAISummariser\(client, 'gpt-5'\)\.", summarised("gpt-5")),
+    (InvalidOptionError, r"\(turns, max_tokens\)", summarised(lambda turns: "")),
+    (UnknownNameError, r"as max_input_tokens=", lambda _: OpenAISummariser(None, "at-home")),
+    (
         InvalidOptionError,
-        "summariser = 'llm'",
-        lambda _: ContextProjector("llm"),
+        r"summariser = <function later>\. Use one that is not async.*acompress",
+        lambda _: project([USER], 100, summariser=later),
     ),
-    "a summariser's class": (InvalidOptionError, "function", lambda _: ContextProjector(int)),
-    "a summariser without a limit": (
-        InvalidOptionError,
-        r"\(turns, max_tokens\)",
-        lambda _: ContextProjector(lambda turns: turns[0].text),
-    ),
-    "a summariser that wants more": (
-        InvalidOptionError,
-        r"\(turns, max_tokens\)",
-        lambda _: ContextProjector(lambda turns, max_tokens, model: model),
-    ),
-    "a method of another signature": (
-        InvalidOptionError,
-        "summarise",
-        lambda _: ContextProjector(SimpleNamespace(summarise=lambda turns: "")),
-    ),
-    "a class for a summariser": (
-        InvalidOptionError,
-        "an object",
-        lambda _: ContextProjector(ExtractiveSummariser),
-    ),
-    "a function for a counter": (InvalidOptionError, "count", made(counter=len)),
-    "half tokens": (InvalidOptionError, "counted 3.5 tokens", made(counter=HALVES)),
-    "a counter that fails": (
-        InvalidOptionError,
-        "raised",
-        made(counter=SimpleNamespace(count=lambda: 1)),
-    ),
-    "a classifier that is a number": (InvalidOptionError, "classifier = 5", made(classifier=5)),
-    "a projector's name": (InvalidOptionError, "ContextProjector", made(projector="llm")),
-    "tokens as a text": (InvalidOptionError, "max_tokens", made(max_tokens="4000")),
-    "no tokens": (InvalidOptionError, "max_tokens", made(max_tokens=0)),
-    "some tokens": (InvalidOptionError, "max_tokens", made(max_tokens=4000.5)),
-    "True tokens": (InvalidOptionError, "max_tokens", made(max_tokens=True)),
-    "a negative reserve": (InvalidOptionError, "reserve = -5", made(reserve=-5)),
-    "a reserve as a text": (InvalidOptionError, "reserve", made(reserve="5")),
-    "a reserve of all": (ContextOverflowError, "reserve", made(reserve=4000)),
-    "tools as a text": (InvalidOptionError, "tools = 'find'", made(tools="find")),
-    "no tool among the tools": (InvalidOptionError, r"tools\[0\] = None", made(tools=[None])),
-    "a schema that never ends": (InvalidDataError, "nested too deep", made(tools=[DEEP])),
-    "a tool without a name": (
-        InvalidOptionError,
-        r"tools\[0\] = {'foo': 1}",
-        made(tools=[{"foo": 1}]),
-    ),
-    "one tool, no list": (InvalidOptionError, "tools", made(tools={"type": "function"})),
-    "a clock that is a number": (InvalidOptionError, "clock = 5", made(clock=5)),
-    "a listener, no list": (InvalidOptionError, "listeners", made(listeners=5)),
-    "a store that is a number": (InvalidOptionError, "load and append", made(store=5)),
-    "a session without a name": (
-        InvalidOptionError,
-        "session_id = ''.*not empty",
-        made(session_id=""),
-    ),
-    "a share that is a list": (InvalidOptionError, r"share = \[\]", made(preserved_share=[])),
-    "no collection of turns": (InvalidOptionError, "turns = 5", lambda s: s.sync(NUMBER)),
-    "no collection of handles": (InvalidOptionError, "handles = 5", lambda s: s.sync([], NUMBER)),
-    "a text where a revision goes": (
-        InvalidOptionError,
-        "after = 'x'",
-        lambda s: s.history.events(TEXT),
-    ),
-    "more tokens than Python prints": (
-        InvalidOptionError,
-        "= <int>",
-        lambda _: ContextSession(HUGE),
-    ),
-    "a moment that Python does not print": (
-        InvalidOptionError,
-        "moment = <int>",
-        lambda s: s.history.at(HUGE),
-    ),
-    "a class that Python does not print": (
-        UnknownNameError,
-        "<int>",
-        lambda s: s.promote("t1", HUGE),
-    ),
-    "a share of two": (InvalidOptionError, "preserved_share", made(preserved_share=2)),
-    "a rule, no list": (InvalidOptionError, "rules = 5.*keep_last", made(rules=5)),
-    "a tool for a rule": (InvalidOptionError, r"rules\[0\]", made(rules=["read_file"])),
-    "a negative cooldown": (InvalidOptionError, "cooldown", made(cooldown=-1)),
-    "auto as a text": (InvalidOptionError, "True, .background. or False", made(auto="yes")),
-    "a message where a turn goes": (
-        InvalidTurnError,
-        "add_message",
-        lambda s: s.add({"role": "user", "content": "x"}),  # type: ignore[arg-type]
-    ),
-    "nothing where a turn goes": (InvalidTurnError, "not a Turn", lambda s: s.add(any_)),
-    "a text where a turn goes": (
-        InvalidTurnError,
-        "add_user_turn",
-        lambda s: s.add("hello"),  # type: ignore[arg-type]
-    ),
-    "a user who says nothing": (InvalidTurnError, "content", lambda s: s.add_user_turn(any_)),
-    "a user who says a number": (
-        InvalidTurnError,
-        "int is not text",
-        lambda s: s.add_user_turn(5),  # type: ignore[arg-type]
-    ),
-    "a user who says blocks": (
-        InvalidTurnError,
-        "list is not text.*add_message",
-        lambda s: s.add_user_turn([{"type": "text", "text": "x"}]),  # type: ignore[arg-type]
-    ),
-    "a result that is data": (
-        InvalidTurnError,
-        r"dict is not text.*json\.dumps",
-        lambda s: s.add_tool_turn({"a": 1}, tool_call_id="c"),  # type: ignore[arg-type]
-    ),
-    "a path where an item goes": (
-        InvalidOptionError,
-        "item = 'notes.md'.*ContextItem",
-        lambda s: s.attach("notes.md"),  # type: ignore[arg-type]
-    ),
-    "a list where one message goes": (
-        InvalidMessagesError,
-        "a list is not a message.*extend",
-        lambda s: s.add_message(ONE),
-    ),
-    "a text where a message goes": (
-        InvalidMessagesError,
-        "text is not a message.*add_user_turn",
-        lambda s: s.add_message("hi"),
-    ),
-    "an answer that was not awaited": (
-        InvalidMessagesError,
-        "Future is not a message.*await",
-        lambda s: s.add_message(UNAWAITED),
-    ),
-    "a stream that was not read": (
-        InvalidMessagesError,
-        "iterator is not a message.*chunks",
-        lambda s: s.add_message(iter(ONE)),
-    ),
-    "a message of LangChain": (
-        InvalidMessagesError,
-        "HumanMessage is not a message.*convert_to_openai_messages",
-        lambda s: s.extend([HumanMessage()]),
-    ),
-    "a meter at a model's name": (
-        InvalidOptionError,
-        "prices = 'claude'.*prices_of",
-        lambda s: Meter(s, "claude"),  # type: ignore[arg-type]
-    ),
-    "iterating over a projection": (
-        InvalidDataError,
-        "not a list.*messages",
-        lambda _: list(project(ONE, 100)),
-    ),
-    "a result for no call": (
-        OrderError,
-        "not open",
-        lambda s: s.add_tool_turn("x", tool_call_id="zz"),
-    ),
-    "a result for nobody": (
-        InvalidTurnError,
-        "tool_call_id",
-        lambda s: s.add_tool_turn("x", tool_call_id=any_),
-    ),
-    "oversize by another word": (
-        InvalidOptionError,
-        "'truncate'",
-        lambda s: s.add_user_turn("x", oversize="cut"),  # type: ignore[arg-type]
-    ),
-    "a class that is none": (
-        UnknownNameError,
-        "PRESERVED",
-        lambda s: s.add_user_turn("x", resource_class="IMPORTANT"),
-    ),
-    "recalling None": (InvalidOptionError, "resource_ids", lambda s: s.recall(any_)),
-    "recalling a stranger": (UnknownResourceError, "t99", lambda s: s.recall(["t99"])),
-    "pinning a stranger": (UnknownResourceError, "t99", lambda s: s.pin("t99")),
-    "explaining a stranger": (UnknownResourceError, "t99", lambda s: s.explain("t99")),
-    "a question that is a number": (
-        InvalidOptionError,
-        "query = 5",
-        lambda s: s.compress(query=5),  # type: ignore[arg-type]
-    ),
-    "promoting None": (
-        InvalidOptionError,
-        "resource_id = None",
-        lambda s: s.promote(any_, "preserved"),
-    ),
-    "promoting a list": (
-        InvalidOptionError,
-        "resource_id",
-        lambda s: s.promote(["t2"], "preserved"),  # type: ignore[arg-type]
-    ),
-    "a reason that is a number": (
-        InvalidOptionError,
-        "rationale = 5",
-        lambda s: s.promote("t2", "preserved", rationale=5),  # type: ignore[arg-type]
-    ),
-    "pinning None": (InvalidOptionError, "resource_id", lambda s: s.pin(any_)),
-    "a revision as a text": (
-        InvalidOptionError,
-        "session.history.revision",
-        lambda s: s.clear(expected_revision="1"),  # type: ignore[arg-type]
-    ),
-    "seeking nothing": (PositionError, "None is outside", lambda s: s.window.seek(any_)),
-    "seeking True": (PositionError, "True is outside", lambda s: s.window.seek(True)),
-    "a prompt of a number": (
-        InvalidOptionError,
-        "eigenvectors = 7",
-        lambda s: s.build_prompt(eigenvectors=7),  # type: ignore[arg-type]
-    ),
-    "a prompt of no list": (
-        InvalidOptionError,
-        "constraints = None",
-        lambda s: s.build_prompt(constraints=any_),
-    ),
-    "a session that no file can name": (InvalidOptionError, "UTF-8", made(session_id="\ud800")),
-    "promoting to nothing": (
-        UnknownNameError,
-        "resource class 'IMPORTANT'",
-        lambda s: s.promote("t2", "IMPORTANT"),
-    ),
-    "promoting downward": (DemotionError, "cannot", lambda s: s.promote("t1", "droppable")),
-    "compressing to a text": (
-        InvalidOptionError,
-        "target",
-        lambda s: s.compress("0.5"),  # type: ignore[arg-type]
-    ),
-    "compressing to percent": (InvalidOptionError, "0.0 to 1.0", lambda s: s.compress(50)),
-    "a part that is a text": (
-        InvalidTurnError,
-        "parts",
-        lambda _: Turn("user", "x", parts=("x",)),  # type: ignore[arg-type]
-    ),
-    "a part that is no JSON": (
-        InvalidTurnError,
-        "NaN",
-        lambda s: s.add(Turn("user", "x", parts=(Part("openai", '{"a": NaN}'),))),
-    ),
-    "a role of another library": (InvalidTurnError, "human", lambda _: Turn("human", "x")),
-    "extending by nothing": (InvalidMessagesError, "list", lambda s: s.extend(any_)),
-    "extending by a text": (
-        InvalidMessagesError,
-        "list",
-        lambda s: s.extend("hi"),  # type: ignore[arg-type]
-    ),
-    "extending by a list of nothing": (InvalidMessagesError, "object", lambda s: s.extend([any_])),
-    "a provider that is none": (UnknownNameError, "anthropic", lambda s: s.messages("gpt")),
-    "a provider that is nothing": (UnknownNameError, "openai", lambda s: s.request("")),
-    "a provider to go out to that is none": (UnknownNameError, "openai", made(provider="gpt")),
-    "a model that is none": (
-        UnknownNameError,
-        "Did you mean 'gpt-5'",
-        lambda _: ContextSession("gpt5"),
-    ),
-    "tokens as a text, first": (InvalidOptionError, "max_tokens", lambda _: ContextSession("4000")),
-    "a list for a model": (
-        InvalidOptionError,
-        "name of a model",
-        lambda _: ContextSession([1]),  # type: ignore[arg-type]
-    ),
-    "tokens twice": (
-        InvalidOptionError,
-        "one number",
-        lambda _: ContextSession(4000, max_tokens=4000),
-    ),
-    "a number of Claude's encoding": (
-        InvalidOptionError,
-        "estimates",
-        lambda _: TiktokenCounter("claude-sonnet-4-5"),
-    ),
-    "projecting for a model that is none": (
-        UnknownNameError,
-        "claude-sonnet-4-5",
-        lambda _: project(ONE, "claude-sonet-4-5"),
-    ),
-    "projecting into nothing said": (InvalidOptionError, "max_tokens", lambda _: project(ONE)),
-    "another provider's list": (
-        InvalidMessagesError,
-        "anthropic",
-        lambda s: s.extend(ANTHROPIC, "openai"),
-    ),
-    "another provider's list, projected": (
-        InvalidMessagesError,
-        "anthropic",
-        lambda _: project(ANTHROPIC, 1000, provider="openai"),
-    ),
-    "saved text that is none": (
-        InvalidDataError,
-        "schema",
-        lambda _: ContextSession.history.load("{}"),
-    ),
-    "nothing saved": (InvalidOptionError, "lines", lambda _: ContextSession.history.load(any_)),
-    "projecting nothing": (InvalidMessagesError, "list", lambda _: project(any_, 100)),
-    "projecting a text": (
-        InvalidMessagesError,
-        "list",
-        lambda _: project("hi", 100),  # type: ignore[arg-type]
-    ),
-    "projecting into a text": (InvalidOptionError, "max_tokens", lambda _: project(ONE, "100")),
-    "projecting into less than nothing": (
-        InvalidOptionError,
-        "max_tokens",
-        lambda _: project(ONE, -5),
-    ),
-    "keeping a text": (
-        InvalidOptionError,
-        "keep_recent",
-        lambda _: project(ONE, 100, keep_recent="5"),  # type: ignore[arg-type]
-    ),
-    "projecting with a negative reserve": (
-        InvalidOptionError,
-        "reserve",
-        lambda _: project(ONE, 100, reserve=-1),
-    ),
-    "projecting with tools as a text": (
-        InvalidOptionError,
-        "tools",
-        lambda _: project(ONE, 100, tools="find"),  # type: ignore[arg-type]
-    ),
-    "counting characters": (
-        InvalidOptionError,
-        "counter",
-        lambda _: project(ONE, 100, counter=len),  # type: ignore[arg-type]
-    ),
-    "a number for signals": (
-        InvalidOptionError,
-        "Signals",
-        lambda s: s.background.signal(0.5),  # type: ignore[arg-type]
-    ),
-    "searching for a number": (
-        InvalidOptionError,
-        "text",
-        lambda s: s.history.search(5),  # type: ignore[arg-type]
-    ),
-    "at most no turns": (InvalidOptionError, "limit", lambda s: s.history.search("x", 0)),
-    "a window of a text": (
-        InvalidOptionError,
-        "max_tokens",
-        lambda _: ContextWindow("5"),  # type: ignore[arg-type]
-    ),
-    "greeting first": (
+    # turns and messages
+    (InvalidTurnError, "content", lambda s: s.add_assistant_turn(None, None)),
+    (InvalidTurnError, "not a list", lambda s: s.add_assistant_turn("ok", "search")),
+    (InvalidTurnError, "add_message", lambda s: s.add(USER)),
+    (InvalidTurnError, "add_user_turn", lambda s: s.add("hello")),
+    (InvalidTurnError, "list is not text.*add_message", lambda s: s.add_user_turn([USER])),
+    (InvalidTurnError, r"Use text: str\(value\), json", lambda s: s.add_user_turn(HUGE)),
+    (InvalidTurnError, r"Use JSON as text: json\.dumps", lambda _: ToolCall("c", "f", any_({}))),
+    (InvalidTurnError, "NaN", lambda s: s.add(Turn("user", "", parts=(Part("openai", "NaN"),)))),
+    (InvalidTurnError, "human", lambda _: Turn("human", "x")),
+    (InvalidTurnError, "tool_call_id", lambda s: s.add_tool_turn("x", tool_call_id=None)),
+    (InvalidOptionError, "'truncate'", lambda s: s.add_user_turn("x", oversize="cut")),
+    (InvalidOptionError, "'notes.md'.*ContextItem", lambda s: s.attach("notes.md")),
+    (InvalidMessagesError, "a list is not a message.*extend", lambda s: s.add_message([USER])),
+    (InvalidMessagesError, "not a message.*await", lambda s: s.add_message(UNAWAITED)),
+    (InvalidMessagesError, "not a message.*chunks", lambda s: s.add_message(iter([USER]))),
+    (InvalidMessagesError, r"\.choices\[0\]\.message", lambda s: s.add_message(RESPONSE)),
+    (InvalidMessagesError, "convert_to_openai_messages", lambda s: s.extend([HumanMessage()])),
+    (InvalidMessagesError, "Use .*add_assistant_turn", lambda s: s.add_message("Vienna.")),
+    (InvalidMessagesError, "Use assistant, developer,", lambda s: s.add_message({"content": ""})),
+    (InvalidMessagesError, r"or \[message\]", lambda _: project(USER, 100)),
+    (InvalidMessagesError, r"Use .*json\.loads\(text\)", lambda _: project('[{"role": ""}]', 9)),
+    (InvalidMessagesError, "list", lambda s: s.extend("hi")),
+    (InvalidMessagesError, "anthropic", lambda s: s.extend(ANTHROPIC, "openai")),
+    (InvalidDataError, "not a list.*messages", lambda _: list(project([USER], 100))),
+    # order
+    (OrderError, r"calls \['c1'\] are open\. Add tool turns", waiting(lambda s: s.add(HELLO))),
+    (OrderError, "is not open .* Add the", lambda s: s.add_tool_turn("x", tool_call_id="c1")),
+    (OrderError, "Add each answer once", lambda _: [*map(begun().add_message, [ANSWER] * 2)]),
+    (
         IllegalDirectionError,
-        "from_messages",
-        lambda _: ContextSession(counter=FAST).add_assistant_turn("Hello!"),
+        r"input tool_turn is not allowed in state EMPTY\. Send user_turn, system,",
+        lambda _: ContextSession(4000).add_tool_turn("seen", tool_call_id="c1"),
     ),
-}
-WORKING: dict[str, Mistake] = {
-    "recalling nothing": lambda s: s.recall([]),
-    "no provider": lambda s: s.request(None),
-    "extending by an empty list": lambda s: s.extend([], "openai"),
-    "no calls": lambda s: s.add_assistant_turn("ok", None),
-    "an SDK's call": lambda s: s.add_assistant_turn(None, [CALL]),
-    "a call of Responses": lambda s: s.add_assistant_turn(
+    (IllegalDirectionError, "from_messages", lambda _: ContextSession().add_assistant_turn("Hi")),
+    (ConflictError, "Pass the whole list, or rewind=True", lambda s: s.sync([HELLO], rewind=False)),
+    # what is asked of a session
+    (UnknownNameError, r"Did you mean 'openai'\? Use openai,", lambda s: s.messages("gpt-4o")),
+    (UnknownNameError, r"Did you mean 'assistant_turn'\?", lambda s: s.send("assistant", "Hello")),
+    (InvalidOptionError, "resource_ids", lambda s: s.recall(None)),
+    (UnknownResourceError, "t99", lambda s: s.recall(["t99"])),
+    (DemotionError, "cannot", lambda s: s.promote("t1", "droppable")),
+    (InvalidOptionError, "query = 5", lambda s: s.compress(query=5)),
+    (InvalidOptionError, "0.0 to 1.0", lambda s: s.compress(50)),
+    (PositionError, "True is outside", lambda s: s.window.seek(True)),
+    (InvalidOptionError, "constraints = None", lambda s: s.build_prompt(constraints=None)),
+    (InvalidOptionError, "turns = 5", lambda s: s.sync(5)),
+    (InvalidOptionError, r"Use .* time with its zone", lambda s: s.history.rewind("2026-01-01")),
+    (InvalidOptionError, r"Use .*now\(UTC\)", lambda s: s.tick("now")),
+    (InvalidOptionError, "zone", lambda s: s.tick(datetime(2026, 1, 1))),  # noqa: DTZ001
+    (
+        InvalidOptionError,
+        r"those of open\(path\)",
+        lambda _: ContextSession.history.load("backup.jsonl"),
+    ),
+    (InvalidDataError, "schema", lambda _: ContextSession.history.load("{}")),
+    (InvalidOptionError, "path comes first", lambda s: s.open("nowhere/customer", "zz.db")),
+    (InvalidOptionError, "the task comes first", lambda s: s.child("research-1", "Find a train.")),
+    (ContextOverflowError, "9,000 tokens needs .* Shorten it", lambda s: s.view(reserve=9000)),
+]
+WORKING: list[Mistake] = [
+    lambda s: s.recall([]),
+    lambda s: s.recall("t2"),
+    lambda s: s.add_assistant_turn(
         None, [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}]
     ),
-    "one id": lambda s: s.recall("t2"),
-    "a class as a word": lambda s: s.promote("t2", "Preserved", rationale="asked for"),
-    "a class as a word at once": lambda s: s.add_user_turn("x", resource_class="required"),
-    "pinning twice": lambda s: (s.pin("t2", "it matters"), s.pin("t2")),
-    "a function that summarises": lambda _: ContextProjector(
-        lambda turns, max_tokens: turns[0].text[:max_tokens]
-    ),
-    "a message as it comes": lambda s: s.add_message({"role": "user", "content": "x"}),
-    "an empty user": lambda s: s.add_user_turn(""),
-    "an Anthropic list": lambda _: project(ANTHROPIC, 1000),
-    "a function that no signature is known of": lambda _: ContextProjector(max),
-    "a function that reads the question": lambda _: ContextProjector(
-        lambda turns, max_tokens, *, query: query
-    ),
-    "tools of several vendors": lambda _: ContextSession(
-        4000,
-        tools=[
-            {"type": "web_search"},
-            {"name": "find", "input_schema": {"type": "object"}},
-            {"function_declarations": [{"name": "find"}]},
-            {"google_search": {}},
-            {"toolSpec": {"name": "find"}},
-        ],
-    ),
-    "a bare threshold": made(threshold=0.8),
-    "a threshold of one number": lambda _: ContextSession(4000, threshold=FixedThreshold(0.8)),
-    "metadata that look like a message": lambda s: s.add(
-        Turn("user", "x", metadata={"tool_calls": [1], "content": None, "role": "system"})
-    ),
-}
+    lambda s: s.promote("t2", "Preserved", rationale="asked for"),
+    lambda s: (s.pin("t2", "it matters"), s.pin("t2")),
+    lambda _: project(ANTHROPIC, 1000),
+    lambda _: ContextProjector(max),
+    lambda _: ContextProjector(lambda turns, max_tokens, *, query: query),
+    made(tools=[{"type": "web_search"}, {"google_search": {}}, {"toolSpec": {"name": "find"}}]),
+    lambda s: s.add(Turn("user", "x", metadata={"tool_calls": [1], "role": "system"})),
+]
+HELLO = Turn("user", "Hello")
 
 
-def session() -> ContextSession:
-    """Return a session that has begun."""
-    begun = ContextSession(4000, counter=FAST)
-    begun.add_user_turn("Book me a train.")
-    begun.add_assistant_turn("Where to?")
-    return begun
+def any_(value: object) -> Any:
+    """Return a value whose type nobody knows."""
+    return value
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_mistake_is_told_and_changes_nothing(name: str) -> None:
-    """A mistake raises a typed error with the legal values, a short traceback, and no change."""
-    kind, words, mistake = REFUSED[name]
-    begun = session()
-    before = begun.conversation
+def begun(*calls: Any) -> Any:
+    """Return a session that has begun, with these calls open."""
+    session = ContextSession(4000, counter=FAST)
+    session.add_user_turn("Book me a train.")
+    session.add_assistant_turn("Where to?", calls)
+    return session
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "mistake"), MISTAKES, ids=[words for _, words, _ in MISTAKES]
+)
+def test_an_error_says_what_to_write_and_nothing_changes(
+    kind: type[Exception], words: str, mistake: Mistake
+) -> None:
+    """The message is whole sentences without addresses, and its traceback is short."""
+    session = begun()
+    before = session.conversation
     with pytest.raises(kind, match=words) as caught:
-        mistake(begun)
-    assert begun.conversation is before
+        mistake(session)
+    assert session.conversation is before
     ours = [frame for frame in traceback.extract_tb(caught.tb) if "tests" not in frame.filename]
     assert len(ours) <= 12
-    assert re.search(r"\. [A-Z].*[.?]$", str(caught.value), re.DOTALL)
+    message = str(caught.value)
+    assert re.search(r"[.?;] [A-Zt].*[.?]$", message, re.DOTALL)
+    assert " at 0x" not in message
 
 
-@pytest.mark.parametrize("name", WORKING)
-def test_what_is_no_mistake_works(name: str) -> None:
+@pytest.mark.parametrize("act", WORKING)
+def test_what_is_no_mistake_works(act: Mistake) -> None:
     """And what is handed out afterwards is a request, unless a call waits."""
-    begun = session()
-    WORKING[name](begun)
-    assert all(message["role"] != "system" for message in begun.messages(allow_open=True))
+    session = begun()
+    act(session)
+    assert all(message["role"] != "system" for message in session.messages(allow_open=True))
 
 
 def test_an_sdks_calls_are_calls() -> None:
     """Whatever shape they came in, they are what was called."""
-    begun = session()
-    begun.add_assistant_turn(None, [CALL, {"id": "c2", "name": "look", "input": {"at": 1}}])
-    assert begun.window.all_turns()[-1].tool_calls == (
+    session = begun(SDK_CALL, {"id": "c2", "name": "look", "input": {"at": 1}})
+    assert session.window.all_turns()[-1].tool_calls == (
         ToolCall("c1", "search", "{}"),
         ToolCall("c2", "look", '{"at":1}'),
     )
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    """The error says which file to write instead."""
+    with pytest.raises(StoreError, match=r"is a folder\. Use a file in it, such as .*sessions\.db"):
+        ContextSession.open(tmp_path, "a")
+
+
+def test_a_failing_summariser_of_a_projection_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """As in a session, an extract replaces the summary, and a warning says why."""
+    messages = [{"role": "user", "content": f"Build {number} passed."} for number in range(60)]
+    project(messages, 300, counter=FAST, summariser=lambda turns, max_tokens: None)
+    (told,) = caplog.messages
+    assert told.startswith("a summary was rejected, an extract is used instead: ")
+
+
+@pytest.mark.parametrize("share", [0.8, 1])
+def test_a_threshold_may_be_one_number(share: float) -> None:
+    """The number is the high mark, and compression aims at four fifths of it."""
+    threshold = ContextSession(1000, counter=FAST, threshold=share).policy.threshold
+    assert (threshold.high(), threshold.low) == (share, share * 0.8)
+
+
+def test_a_projection_counts_no_reserve() -> None:
+    """What is kept free for the reply is reported beside the tokens of the request."""
+    one = project([USER], 1000, reserve=400, counter=FAST)
+    assert one.tokens_before == one.tokens_after == project([USER], 1000, counter=FAST).tokens_after
+    assert (one.reserve, one.reached, one.report()["reserve"]) == (400, True, 400)
+    assert project([USER], "gpt-4o").tokens_before < 20
+
+
+def test_a_function_gets_earlier_summaries_without_their_frame() -> None:
+    """What quotes the first turn does not quote the lines that stand around a summary."""
+    read = list[str]()
+
+    def first_words(turns: Any, max_tokens: int) -> str:
+        read.extend(turn.text for turn in turns if turn.is_gist)
+        return f"What happened: {turns[0].text[:40]}"
+
+    session = ContextSession(400, counter=FAST, summariser=first_words)
+    for number in range(30):
+        session.add_user_turn(f"Question {number}: please explain this at some length.")
+        session.add_assistant_turn("It is explained. " * 5)
+    assert read
+    assert not any("ummary of earlier" in text for text in read)
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_names_the_method_that_was_not_awaited() -> None:
+    """And not what drives it."""
+    with pytest.warns(RuntimeWarning, match="'ContextSession.aadd_user_turn' was never awaited"):
+        str(ContextSession(max_tokens=100).aadd_user_turn("Hello"))
+    with pytest.warns(RuntimeWarning, match="'ContextSession.aopen' was never awaited"):
+        str(ContextSession.aopen("sessions.db"))
+
+
+@pytest.mark.parametrize("spelling", ["summariser", "summarizer"])
+def test_a_summariser_is_an_option_in_either_spelling(spelling: str) -> None:
+    """Of a session and of `project`; `open` takes it too."""
+    option: Any = {spelling: lambda turns, max_tokens: "They said hello."}
+    messages = [{"role": role, "content": "hello " * 30} for role in ("user", "assistant")] * 9
+    assert "They said hello." in str(project(messages, 300, **option).messages)
+    session = ContextSession.open(InMemoryStore(), max_tokens=300, **option)
+    session.extend(messages)
+    assert "They said hello." in str(session.messages())
+
+
+@pytest.mark.parametrize("task", ["Research", "预订航班"])
+def test_the_id_of_a_child_may_have_spaces(task: str) -> None:
+    """Also beside a task without any: only a sentence is no id."""
+    with begun().child(task, "sub agent 1") as child:
+        assert child.session_id == "sub agent 1"

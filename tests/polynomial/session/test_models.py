@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from polycontext import ContextSession, project
+from polycontext import ContextSession
 from polycontext.base import InvalidDataError
-from polycontext.polynomial import ContextOverflowError
 from polycontext.window import EstimatingCounter, TiktokenCounter
 from polycontext.window import model_profiles as module
 from polycontext.window.model_profiles import ModelProfile, find_model, register_model
 from polycontext.window.providers import Provider, check
-from tests.polynomial.conversations import WORDS, text_of
+from tests.polynomial.conversations import text_of
 
 MINE = ModelProfile("mine", "anthropic", window=1_000, output=200, factor=2.0)
 
@@ -64,24 +63,6 @@ def test_what_is_said_goes_before_the_profile(
     assert (session.window.max_tokens, session.usage.provider) == (room, provider)
 
 
-def test_a_counter_of_ones_own_goes_before_the_profiles() -> None:
-    """It is asked, the window stays the model's."""
-    session = ContextSession(model="gpt-5", counter=WORDS)
-    assert (session.window.counter, session.window.max_tokens) == (WORDS, 272_000)
-
-
-def test_without_a_model_nothing_changes() -> None:
-    """Without a model the window is the given number or 8,000, with OpenAI's counter."""
-    for session, room in (
-        (ContextSession(500), 500),
-        (ContextSession(max_tokens=500), 500),
-        (ContextSession(), 8_000),
-    ):
-        assert (session.window.max_tokens, session.usage.provider) == (room, Provider.OPENAI)
-        assert session.window.counter == TiktokenCounter()
-    assert talk(ContextSession(500, provider="anthropic")).request().system
-
-
 def test_a_profile_of_ones_own_makes_a_session(registered: ModelProfile) -> None:
     """By its name or itself, with all that it says."""
     for session in (
@@ -121,61 +102,3 @@ def test_a_saved_session_of_a_model_that_is_not_known_says_so(
         ContextSession.history.load(text, counter=EstimatingCounter()).usage.provider
         == Provider.ANTHROPIC
     )
-
-
-def test_a_calibrated_counter_is_the_callers_own(registered: ModelProfile) -> None:
-    """A calibrated counter is not saved with the profile and must be passed again."""
-    counter = registered.counter().calibrate(120, 100)
-    text = text_of(talk(ContextSession("mine", counter=counter)))
-    with pytest.raises(InvalidDataError, match="counter of the caller's own"):
-        ContextSession.history.load(text)
-
-
-@pytest.mark.parametrize("text", ['"provider":"altavista"', '"provider":5'])
-def test_a_saved_provider_that_is_none_is_refused(text: str) -> None:
-    """By the path of it, or as what makes no session."""
-    saved = text_of(talk(ContextSession())).replace('"provider":"openai"', text)
-    with pytest.raises(InvalidDataError, match="provider"):
-        ContextSession.history.load(saved)
-
-
-def test_a_copy_keeps_its_provider() -> None:
-    """A session of a model is pickled and copied with it."""
-    import copy  # noqa: PLC0415
-    import pickle  # noqa: PLC0415
-
-    session = talk(ContextSession("claude-sonnet-4-5"))
-    for other in (copy.deepcopy(session), pickle.loads(pickle.dumps(session))):  # noqa: S301 - ours
-        assert other.request() == session.request()
-
-
-def messages(count: int) -> list[dict[str, Any]]:
-    """Return a chat of that many messages of about a hundred tokens."""
-    return [
-        {"role": ("user", "assistant")[n % 2], "content": f"Fact {n}: " + "word " * 100}
-        for n in range(count)
-    ]
-
-
-def test_a_list_is_projected_for_a_model(registered: ModelProfile) -> None:
-    """A list is projected into the model's window minus the reply, with its counter and format."""
-    projection = project(messages(20), "mine")
-    assert (projection.max_tokens, projection.reached) == (1_000, True)
-    check(projection.messages, "anthropic")
-    assert project(messages(20), model=registered) == projection
-    smaller = project(messages(20), "mine", max_tokens=700, reserve=0)
-    assert (smaller.max_tokens, smaller.reached) == (700, True)
-    assert (
-        len(smaller.messages) < len(projection.messages)
-        or smaller.tokens_after < projection.tokens_after
-    )
-    with pytest.raises(ContextOverflowError):
-        project(messages(3), "mine", max_tokens=50)
-
-
-def test_a_greeting_needs_no_repair() -> None:
-    """A list that starts with the assistant is left as it is for every model."""
-    greeted = [{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}]
-    for model in ("claude-sonnet-4-5", "gpt-5"):
-        projection = project(greeted, model)
-        assert (projection.messages, projection.repaired) == (greeted, ())

@@ -4,7 +4,6 @@ The tests count threads and do not measure time.
 """
 
 import asyncio
-import gc
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -184,22 +183,3 @@ def test_without_a_loop_nothing_is_loaded_before_it_is_needed(
     monkeypatch.setattr("polycontext.window.default_counter", TiktokenCounter)
     assert ContextSession(max_tokens=8_000).state == "EMPTY"
     assert watched.threads == {}
-
-
-def test_what_cannot_be_loaded_ahead_is_told_by_the_first_turn_alone(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """No future is left with an error that nobody hears of."""
-
-    class Missing(EstimatingCounter):
-        @property
-        def exact(self) -> bool:  # type: ignore[override]
-            raise OSError("no vocabulary")
-
-    async def lived() -> str:
-        session = ContextSession(8000, counter=Missing())
-        return str((await session.aadd_user_turn("Hello.")).state)
-
-    assert asyncio.run(lived()) == "ACCUMULATING"
-    gc.collect()
-    assert [record.message for record in caplog.records] == []

@@ -72,17 +72,6 @@ def test_retention_reaches_them_too(days: int) -> None:
     assert "a gate" not in text_of(session)
 
 
-def test_two_messages_before_an_answer_are_one_exchange() -> None:
-    """What was noted after the second may be about the first, in other words."""
-    session = ContextSession(max_tokens=4000, machine=Noting)
-    session.add_user_turn("I am expecting a baby in spring.")
-    session.send("noted", "asks for help")
-    session.add_user_turn("Please help.")
-    session.send("noted", "is pregnant")
-    session.history.forget("t1")
-    assert "pregnant" not in text_of(session)
-
-
 def test_calls_of_the_same_exchange_lose_their_arguments() -> None:
     """An answer of an agent is a call as well; names and results stay, and so do later calls."""
     session = ContextSession(max_tokens=4000, machine=Noting)

@@ -1,6 +1,5 @@
 """Results of many parallel calls cost about the same each, however many there are."""
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -95,29 +94,6 @@ def test_a_smaller_budget_is_met_while_calls_are_open_if_it_can_be() -> None:
     assert recount(session.messages(allow_open=True), WORDS) <= 3000
     session.add_message(parallel(20)[-1])
     assert recount(session.messages(), WORDS) <= 3000
-
-
-def calls_made(number: int) -> int:
-    """Return the Python function calls that so many results take, one by one."""
-    session, made = ContextSession(1000, counter=WORDS), 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal made
-        made += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    for message in parallel(number):
-        session.add_message(message)
-    sys.setprofile(before)
-    return made
-
-
-@pytest.mark.gate
-def test_a_result_takes_no_more_work_if_there_are_more() -> None:
-    """The function calls for each of 1,600 parallel results are about those for each of 400."""
-    calls_made(10)
-    assert calls_made(1_600) < 1.2 * 4 * calls_made(400)
 
 
 @pytest.mark.gate

@@ -6,7 +6,6 @@ That holds in another writer, after a restart, in a fork and after a rewind.
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,12 +13,11 @@ from attrs import evolve
 
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.polynomial import ContextSession, ContextState
-from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.journal.conversation import replay
 from polycontext.polynomial.journal.events import PatchEvent
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore
 from polycontext.window import OrderError, Turn
-from tests.polynomial.conversations import WORDS, text_of
+from tests.polynomial.conversations import WORDS
 
 Patch = list[dict[str, Any]]
 
@@ -65,22 +63,6 @@ def test_two_sessions_over_one_store_lose_nothing(store: SessionStore) -> None:
     assert opened(store).conversation == other.conversation
 
 
-def test_threads_count_together(store: SessionStore) -> None:
-    """Four threads, each with a session of its own: nothing is lost."""
-
-    def work() -> None:
-        session = opened(store)
-        for _ in range(25):
-            count(session)
-
-    threads = [Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert opened(store).documents.get("count") == {"seen": 100}
-
-
 def test_a_thousand_patches_open_at_once_from_a_snapshot(store: SessionStore) -> None:
     """The data are in the snapshot, and later patches are applied to it on opening."""
     session = opened(store)
@@ -110,29 +92,6 @@ def test_a_patch_and_turns_are_one_commit(store: SessionStore) -> None:
     assert opened(store).documents.get("count") == {"seen": 1}
 
 
-def test_the_machine_stands_where_it_stood(store: SessionStore) -> None:
-    """In every state, EMPTY too; a live machine has nothing to do."""
-    session = opened(store)
-    machine = session.machine
-    count(session)
-    assert (session.state, machine.context_state) == (ContextState.EMPTY, ContextState.EMPTY)
-    session.add_user_turn("Count.")
-    other = opened(store)
-    count(other)
-    session.add_assistant_turn("Two.")
-    assert session.documents.get("count") == {"seen": 2}
-    assert (session.machine, machine.window) == (machine, session.window)
-
-
-def test_a_key_counts_once(store: SessionStore) -> None:
-    """A command that is asked again after a lost answer has happened already."""
-    session = opened(store)
-    for _ in range(3):
-        count(session, idempotency_key="k1")
-        count(opened(store), idempotency_key="k1")
-    assert session.documents.get("count") == {"seen": 1}
-
-
 def test_going_back_takes_the_data_back_and_a_fork_has_them_as_they_were(
     store: SessionStore,
 ) -> None:
@@ -151,15 +110,6 @@ def test_going_back_takes_the_data_back_and_a_fork_has_them_as_they_were(
     assert [
         opened(store, name).documents.get("count")["seen"] for name in ("s", "fork", "middle")
     ] == [2, 2, 3]
-
-
-def test_json_keeps_them(store: SessionStore) -> None:
-    """A saved session has its patches in its journal."""
-    session = opened(store)
-    count(session)
-    again = ContextSession.history.load(text_of(session), counter=WORDS)
-    assert again.conversation == session.conversation
-    assert again.history.events() == session.history.events()
 
 
 def test_what_changes_nothing_is_no_event() -> None:
@@ -238,17 +188,3 @@ def test_a_journal_with_a_patch_that_cannot_have_been_is_refused() -> None:
             [*session.history.events(), PatchEvent(ContextState.PRESSURED, "count", "[]", at)],
             empty,
         )
-
-
-def test_a_store_that_fails_keeps_the_data_as_they_were(tmp_path: Path) -> None:
-    """If the store fails, the data keep their former value."""
-    store = SQLiteStore(tmp_path / "sessions.db")
-    session = opened(store)
-    count(session)
-    store.close()
-    with pytest.raises(StoreError):
-        count(session)
-    assert session.documents.get("count") == {"seen": 1}
-    again = SQLiteStore(tmp_path / "sessions.db")
-    assert opened(again).documents.get("count") == {"seen": 1}
-    again.close()

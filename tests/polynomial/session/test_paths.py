@@ -6,31 +6,24 @@ A wrong call gets an error that says what is wrong.
 import asyncio
 import json
 import re
-import subprocess
-import sys
-import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.linearity import DemotionError, LinearityStats, ResourceClass, UnknownResourceError
-from polycontext.nodes import PromptBuilder
+from polycontext.base import InvalidDataError
+from polycontext.linearity import DemotionError, LinearityStats, ResourceClass
 from polycontext.polynomial import ContextOutput, ContextSession
-from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError
-from polycontext.polynomial.session.commands import WriteOptions
+from polycontext.polynomial.errors import UnknownPathError
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
-from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
-from polycontext.pressure.threshold import mark_above
-from polycontext.window import ContextWindow, PositionError, Store, Turn
+from polycontext.pressure import Signals
+from polycontext.window import ContextWindow, Store, Turn
 from tests.house import ROOT, script
-from tests.polynomial.conversations import WORDS, add_all, chat, session_of, whole, words
-from tests.polynomial.session.test_concurrency import SlowSummariser
+from tests.polynomial.conversations import add_all, chat, session_of, whole
 from tests.sessions import sessions
 
 TABLE = json.loads(Path(__file__).with_name("paths.json").read_text(encoding="utf-8"))
@@ -240,22 +233,6 @@ def test_the_warning_points_at_the_line_that_called(session: ContextSession) -> 
     ]
 
 
-def test_where_warnings_are_errors_a_former_path_does_nothing(session: ContextSession) -> None:
-    """If warnings are errors, a former path raises and changes nothing."""
-    before = whole(session)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(DeprecationWarning):
-            session.invoke("self.stream.project", 0.1)
-    assert whole(session) == before
-
-
-def test_todays_paths_warn_of_nothing(session: ContextSession) -> None:
-    """Warnings are errors in these tests, so that none is given is seen by asking."""
-    for name, asked in ASKED.items():
-        session.invoke(name, *asked.arguments, **asked.options)
-
-
 def test_a_namespace_may_be_written_with_its_star(session: ContextSession) -> None:
     """It lists what is below; a path that does something has no star."""
     assert session.invoke("self.context.window.*") == paths("self.context.window") == PATHS[:4]
@@ -263,14 +240,6 @@ def test_a_namespace_may_be_written_with_its_star(session: ContextSession) -> No
         assert session.invoke("self.stream.linearity.*") == paths("self.context.linearity")
     with pytest.raises(UnknownPathError):
         session.invoke("self.context.window.focus.*")
-
-
-def test_the_paths_below_a_path_are_itself() -> None:
-    """A path that does something has none below it, and a former one leads to today's."""
-    assert [path.name for path in paths("self.context.pressure.check")] == [
-        "self.context.pressure.check"
-    ]
-    assert paths("self.stream.focus") == paths("self.context.window.focus")
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
@@ -294,50 +263,7 @@ def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
         page.paths(text.replace("<!-- paths -->", ""))
 
 
-def test_a_session_without_paths_loads_none() -> None:
-    """The table of paths does not come with a plain session."""
-    code = (
-        "import sys; from polycontext import ContextSession; ContextSession(max_tokens=100); "
-        "print(*sys.modules)"
-    )
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert "polycontext.polynomial.context_session" in loaded
-    assert "polycontext.polynomial.session.paths" not in loaded
-
-
 # --- what they do ----------------------------------------------------------------
-
-
-def test_seeking_moves_nobody_elses_focus(session: ContextSession) -> None:
-    """A window is a value: who sought has another one, and the session's stays at its end."""
-    there = session.invoke("self.context.window.seek", 0)
-    assert (there.position, there.extract()) == (0, None)
-    assert session.invoke("self.context.window.focus") == session.log()[-1]
-
-
-def test_an_empty_session_has_no_focus_and_a_history_of_none() -> None:
-    """Reading works in every state; what moves the view is refused by the machine."""
-    session = session_of()
-    assert session.invoke("self.context.window.focus") is None
-    assert session.invoke("self.context.window.history") == ()
-    assert list(session.invoke("self.context.window.map", len)) == [0]
-    assert session.invoke("self.context.pressure.check") == 0.0
-    assert session.invoke("self.context.linearity.stats") == LinearityStats()
-    with pytest.raises(IllegalDirectionError):
-        session.invoke("self.context.pressure.compress")
-
-
-def test_history_is_the_view_and_the_log_stays() -> None:
-    """History is the view without compressed turns, and compressing twice makes two events."""
-    session = add_all(session_of(600), chat(12, 40))
-    session.invoke("self.context.pressure.compress", 0.3)
-    once = session.invoke("self.context.window.history")
-    assert len(once) < len(session.log()) == 12
-    revision = session.history.revision
-    assert session.invoke("self.context.pressure.compress", 0.3).state == "COMPRESSED"
-    assert session.history.revision == revision + 1
 
 
 @given(sessions(), st.sampled_from([0.0, 0.3, 1.0]))
@@ -350,28 +276,6 @@ def test_the_threshold_parts_what_is_pressured_from_what_is_not(
         "self.context.pressure.threshold"
     )
     assert above == session.policy.is_above(session.window)
-
-
-def test_the_threshold_follows_what_it_is_told() -> None:
-    """The threshold path follows progress, a custom threshold, and a floor above the mark."""
-    session = add_all(session_of(), chat(4))
-    floor = session.policy.projector.floor(session.window) / 1000
-    assert session.invoke("self.context.pressure.threshold") == mark_above(floor, 0.7) > 0.7
-    session.background.signal(Signals(progress=1.0))
-    assert session.invoke("self.context.pressure.threshold") == pytest.approx(
-        mark_above(floor, 0.9)
-    )
-    assert (
-        conversation(threshold=FixedThreshold(0.6, 0.2)).invoke("self.context.pressure.threshold")
-        == 0.6
-    )
-    full = session_of(100, preserved_share=1.0)
-    full.add_user_turn(words(80))
-    floor = full.policy.projector.floor(full.window) / 100
-    assert full.invoke("self.context.pressure.threshold") == mark_above(floor, 0.7)
-    still = session_of(100, preserved_share=1.0, auto=False)
-    still.add_user_turn(words(80))
-    assert still.invoke("self.context.pressure.threshold") == 0.7
 
 
 @doors
@@ -392,77 +296,6 @@ def test_tagging_twice_is_tagging_once_and_promoting_twice_is_refused(
     assert whole(session) == before
 
 
-def test_templates_of_ones_own_have_their_values() -> None:
-    """A custom builder gets its templates' values, and the system prompt has no conversation."""
-    session, prompts = (
-        conversation(),
-        PromptBuilder({"guide": "You guide through {position} with {query} in {session}."}),
-    )
-    given = {"prompts": prompts, "position": "Vienna", "query": 3, "session": "spring"}
-    system = session.invoke("self.context.prompt.system", "guide", **given)
-    whole_prompt = session.invoke("self.context.prompt.render", agent_type="guide", **given)
-    assert system == "You guide through Vienna with 3 in spring."
-    assert whole_prompt.startswith(system)
-    assert "m3_1" in whole_prompt
-    assert "m3_1" not in system
-
-
-def test_a_session_of_ones_own_is_asked_by_its_own_methods() -> None:
-    """A subclass that compresses otherwise is heard."""
-
-    class Refusing(ContextSession):
-        def compress(
-            self,
-            target: float | None = None,
-            *,
-            query: str | None = None,
-            **when: Unpack[WriteOptions],
-        ) -> ContextOutput:
-            return self.output
-
-        async def acompress(
-            self,
-            target: float | None = None,
-            *,
-            query: str | None = None,
-            **when: Unpack[WriteOptions],
-        ) -> ContextOutput:
-            return self.output
-
-    session = add_all(Refusing(1000, counter=WORDS), chat(4))
-    for door in (invoke, ainvoke):
-        door(session)("self.context.pressure.compress", 0.01)
-    assert session.history.revision == 4
-
-
-def test_a_cancelled_call_changes_nothing_and_the_next_one_does() -> None:
-    """Cancelled in the middle of a summary; who never awaits has asked for nothing."""
-
-    async def scene() -> None:
-        summariser = SlowSummariser()
-        session = add_all(session_of(projector=ContextProjector(summariser)), chat(20, 30))
-        before = whole(session)
-        task = asyncio.create_task(session.ainvoke("self.context.pressure.compress", 0.2))
-        await asyncio.wait(
-            {task, asyncio.create_task(summariser.started.wait())},
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        assert not task.done()
-        assert session.invoke("self.context.pressure.check") == session.pressure
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        never = session.ainvoke("self.context.pressure.compress", 0.2)
-        never.close()
-        assert whole(session) == before
-        summariser.go_on.set()
-        output = await session.ainvoke("self.context.pressure.compress", 0.2)
-        assert output.compression is not None
-        assert session.history.revision == before[-1] + 1  # type: ignore[operator]
-
-    asyncio.run(scene())
-
-
 # --- what is wrong ---------------------------------------------------------------
 
 
@@ -471,20 +304,13 @@ def test_a_cancelled_call_changes_nothing_and_the_next_one_does() -> None:
     ("name", "near"),
     [
         ("self.context.window.foucs", "self.context.window.focus"),
-        ("self.context.windw.seek", "self.context.window.seek"),
-        ("self.contxt.pressure.check", "self.context.pressure.check"),
-        ("context.linearity.tag", "self.context.linearity.tag"),
         ("Self.Context.Window.Map", "self.context.window.map"),
         ("promote", "self.context.linearity.promote"),
         ("self.context.focus", "self.context.window.focus"),
-        ("self.context.presure", "self.context.pressure"),
         ("self.stream.porject", "self.context.pressure.compress"),
         ("self.stream.linearity.promot", "self.context.linearity.promote"),
-        ("self.stream.window.history", "self.context.window.history"),
         ("self.stream", "self.context"),
-        ("self.context.window.", "self.context.window"),
         ("self.context.window.focus.text", "self.context.window.focus"),
-        (" self.context.window.focus", "self.context.window.focus"),
     ],
 )
 def test_a_path_that_is_none_names_the_one_that_was_meant(
@@ -516,37 +342,6 @@ def test_what_is_legal_is_what_stands_there(session: ContextSession) -> None:
         session.invoke("nothing")
 
 
-@doors
-@pytest.mark.parametrize(
-    "name",
-    [
-        None,
-        7,
-        b"self.context.window.focus",
-        ["self.context.window.focus"],
-        ContextSession,
-        float("nan"),
-    ],
-)
-def test_a_path_is_a_text(name: Any, door: Callable[[ContextSession], Invoke]) -> None:
-    """A path that is not text raises an error."""
-    with pytest.raises(
-        InvalidOptionError, match=r"path = .*Use a text, such as 'self.context.window.focus'"
-    ):
-        door(conversation())(name)
-
-
-@given(st.text() | st.sampled_from([*FORMER, *ASKED]).map(lambda name: f"{name}."))
-def test_no_text_does_worse_than_to_be_unknown(name: str) -> None:
-    """Whatever is called, however long, an error of ours says so and is short."""
-    session = session_of()
-    for asked in (name, name * 1000):
-        if asked not in {*FORMER, *ASKED}:
-            with pytest.raises(UnknownPathError) as refused:
-                session.invoke(asked)
-            assert len(str(refused.value)) < 1500
-
-
 W, P, L, T = (
     "self.context.window.",
     "self.context.pressure.",
@@ -555,22 +350,11 @@ W, P, L, T = (
 )
 WRONG_CALLS: Mapping[str, tuple[str, Sequence[Any], Mapping[str, Any], str]] = {
     "nothing to seek": (f"{W}seek", [], {}, "required argument: 'position'"),
-    "no function": (f"{W}map", [], {}, "required argument: 'function'"),
-    "no class": (f"{L}tag", ["t1"], {}, "required argument: 'resource_class'"),
-    "no id": (f"{L}promote", [], {"resource_class": "PRESERVED"},
-              "required argument: 'resource_id'"),
     "one position too many": (f"{W}seek", [1, 2], {}, "too many positional"),
-    "a focus to choose": (f"{W}focus", [1], {}, "too many positional"),
-    "None for nothing": (f"{P}check", [None], {}, "too many positional"),
     "a namespace with an argument": ("self.context.window", [1], {}, "too many positional"),
-    "a question in order": (f"{P}compress", [0.5, "why?"], {}, "too many positional"),
     "a position twice": (f"{W}seek", [1], {"position": 1}, "values for argument 'position'"),
     "a target misspelt": (f"{P}compress", [], {"taget": 0.5},
                            "keyword argument 'taget'"),
-    "a name for nothing": (f"{L}stats", [], {"of": "t1"}, "keyword argument 'of'"),
-    "the path by name": (f"{W}focus", [], {"path": "x"}, "keyword argument 'path'"),
-    "a session": (f"{W}seek", [], {"session": 1, "position": 1},
-                  "keyword argument 'session'"),
     "a value named self": (f"{T}system", [], {"self": 1}, "'self' is not one of its arguments"),
     "a render without the conversation": (f"{T}render", [], {"system_only": True},
                                           "'system_only' is not one of its arguments"),
@@ -592,92 +376,3 @@ def test_arguments_that_do_not_fit_are_named(
     assert problem in str(refused.value)
     assert refused.value.legal.startswith(f"{name}(")
     assert whole(session) == before
-
-
-NO_TEXT: tuple[object, ...] = (None, 7, b"t1", [], object())
-NO_NUMBER: tuple[object, ...] = (None, "1", 1.5, True, float("nan"), [], b"x")
-WRONG_VALUES: Mapping[tuple[str, str], tuple[object, ...]] = {
-    (f"{W}map", "function"): (None, 7, "len", []),
-    (f"{W}seek", "position"): NO_NUMBER,
-    (f"{P}compress", "target"): ("0.5", True, 50, -0.1, float("nan"), []),
-    (f"{P}compress", "query"): NO_TEXT[1:],
-    (f"{P}compress", "expected_revision"): NO_NUMBER[1:],
-    (f"{P}compress", "idempotency_key"): (7, b"k1", "", "a\nb", "k" * 201, []),
-    (f"{L}tag", "resource_id"): NO_TEXT,
-    (f"{L}tag", "idempotency_key"): (7, b"k1", "", "a\nb", "k" * 201, []),
-    (f"{L}tag", "rationale"): NO_TEXT,
-    (f"{L}tag", "expected_revision"): NO_NUMBER[1:],
-    (f"{L}promote", "resource_id"): NO_TEXT,
-    (f"{L}promote", "rationale"): NO_TEXT,
-    (f"{T}system", "agent_type"): NO_TEXT,
-    (f"{T}system", "eigenvectors"): (7, "warm", [0.5]),
-    (f"{T}system", "constraints"): (None, 7, "Be brief.", b"x"),
-    (f"{T}render", "task"): NO_TEXT[1:],
-    (f"{T}render", "prompts"): (7, "guide", object()),
-}
-FITTING = {"function": len, "position": 1, "resource_id": "t2", "resource_class": "PRESERVED"}
-
-
-@doors
-@pytest.mark.parametrize(("name", "argument"), WRONG_VALUES, ids=" ".join)
-def test_a_value_that_cannot_be_is_named(
-    name: str, argument: str, door: Callable[[ContextSession], Invoke]
-) -> None:
-    """Which argument, what it was, and what would be legal; nothing has changed."""
-    (path,) = paths(name)
-    fitting = {each: value for each, value in FITTING.items() if each in path.signature.parameters}
-    for value in WRONG_VALUES[name, argument]:
-        session = conversation()
-        before = whole(session)
-        with pytest.raises(InvalidOptionError) as refused:
-            door(session)(name, **{**fitting, argument: value})
-        assert (refused.value.option, refused.value.legal != "") == (argument, True)
-        assert refused.value.value is value
-        assert whole(session) == before
-
-
-@doors
-@pytest.mark.parametrize(
-    ("name", "arguments", "options", "error"),
-    [
-        (f"{W}seek", [13], {}, PositionError),
-        (f"{W}seek", [-1], {}, PositionError),
-        (f"{P}compress", [0.1], {"expected_revision": 3}, ConflictError),
-        (f"{L}tag", ["t99", "PRESERVED"], {}, UnknownResourceError),
-        (f"{L}tag", ["t2", "PINNED"], {}, UnknownNameError),
-        (f"{L}tag", ["t2", None], {}, UnknownNameError),
-        (f"{L}promote", ["t2", "PRESERVED"], {"expected_revision": 3}, ConflictError),
-        (f"{L}promote", ["", "PRESERVED"], {}, UnknownResourceError),
-        (f"{T}system", ["default", {"warmth": 2.0}], {}, InvalidOptionError),
-        (f"{T}render", [], {"constraints": [7]}, InvalidDataError),
-    ],
-)
-def test_what_the_session_refuses_is_refused_by_path(
-    name: str,
-    arguments: Sequence[Any],
-    options: Mapping[str, Any],
-    error: type[Exception],
-    door: Callable[[ContextSession], Invoke],
-) -> None:
-    """Its own error comes through, and nothing has changed."""
-    session = conversation()
-    before = whole(session)
-    with pytest.raises(error):
-        door(session)(name, *arguments, **options)
-    assert whole(session) == before
-
-
-def test_what_is_wrong_with_a_task_is_said_when_it_is_awaited(session: ContextSession) -> None:
-    """So one wrong call among several gathered leaves no other without its answer."""
-
-    async def scene() -> list[object]:
-        calls = (
-            session.ainvoke(name)
-            for name in ("self.context.pressure.check", "nothing", "self.context.window.seek")
-        )
-        return [*await asyncio.gather(*calls, return_exceptions=True)]
-
-    pressure, unknown, missing = asyncio.run(scene())
-    assert pressure == session.pressure
-    assert isinstance(unknown, UnknownPathError)
-    assert isinstance(missing, InvalidDataError)

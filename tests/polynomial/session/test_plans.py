@@ -5,7 +5,6 @@ A summary written while the conversation went on is applied to it or changes not
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
@@ -88,15 +86,6 @@ def test_what_was_planned_on_something_else_is_refused(
     assert session.conversation is before
 
 
-def test_a_plan_of_a_conversation_that_was_rewound_to_it_lands() -> None:
-    """A plan can be committed after a rewind to the revision it was made for."""
-    session = grown()
-    plan, revision = session.background.plan(0.15), session.history.revision
-    session.add_assistant_turn("Wrong.")
-    session.history.rewind(revision)
-    assert session.background.commit(told(plan)).compressed
-
-
 @pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN.keys())
 def test_an_answer_that_is_no_summary_changes_nothing_and_is_told(
     answer: object, caplog: pytest.LogCaptureFixture
@@ -113,40 +102,6 @@ def test_an_answer_that_is_no_summary_changes_nothing_and_is_told(
     assert set(refused.sources) <= {turn.resource_id for turn in session.log()}
     assert (output.compression, output.window) == (None, session.window)
     assert "nothing was changed: the summar" in caplog.text
-
-
-def raising(error: BaseException) -> Callable[..., str]:
-    """Return a summariser that fails."""
-
-    def fail(turns: object, max_tokens: int) -> str:
-        raise error
-
-    return fail
-
-
-@pytest.mark.parametrize(
-    "error", [TimeoutError("late"), RuntimeError("cut off"), ConnectionError("gone")], ids=str
-)
-def test_a_summariser_that_fails_changes_nothing(error: BaseException) -> None:
-    """Its words are in what is told."""
-    session = grown()
-    before = session.conversation
-    output = session.background.commit(
-        session.background.fulfil(session.background.plan(0.15), raising(error))
-    )
-    assert session.conversation is before
-    assert output.refused[0].reason == f"the summariser failed: {type(error).__name__}: {error}"
-
-
-def test_an_answer_to_another_plan_is_refused() -> None:
-    """Though it is of the same session."""
-    session = grown()
-    early = told(session.background.plan(0.15))
-    session.compress(0.15)
-    session.add_assistant_turn(words(60))
-    with pytest.raises(ConflictError):
-        session.background.commit(early)
-    assert session.background.commit(told(session.background.plan(0.15))).compressed
 
 
 def test_an_extract_stands_where_that_is_wanted() -> None:
@@ -181,20 +136,6 @@ def test_a_plan_for_nothing_does_nothing() -> None:
     assert session.conversation is before
 
 
-@pytest.mark.parametrize("wrong", [None, "text", 0.5])
-def test_what_is_neither_plan_nor_fulfilment_is_refused_in_words(wrong: Any) -> None:
-    """Each says what would be legal."""
-    session = grown()
-    with pytest.raises(InvalidOptionError, match=r"Use what session.background.plan\(\) returned"):
-        session.background.fulfil(wrong)
-    with pytest.raises(
-        InvalidOptionError, match=r"Use what session.background.fulfil\(\) returned"
-    ):
-        session.background.commit(wrong)
-    with pytest.raises(InvalidOptionError):
-        session.background.plan(0.3, query=5)  # type: ignore[arg-type]
-
-
 class Whole:
     """Fulfil whole plans, as a provider's compaction does."""
 
@@ -223,18 +164,6 @@ def test_what_fulfils_whole_plans_is_asked_for_one() -> None:
     )
 
 
-def test_a_whole_prefix_yields_to_a_providers_own_summary() -> None:
-    """Planned down to the same pressure; by whom it is written is another question."""
-    session = grown()
-    plan = session.background.plan(0.15, native=True)
-    assert (plan.is_native, plan.tokens_wanted, plan.reached) == (
-        True,
-        session.background.plan(0.15).tokens_wanted,
-        True,
-    )
-    assert not session.background.plan(0.15).is_native
-
-
 def test_tasks_do_the_same() -> None:
     """Turns come while words are awaited."""
 
@@ -255,25 +184,6 @@ def test_tasks_do_the_same() -> None:
         True,
         "Meanwhile.",
     )
-
-
-def test_a_plan_outlives_its_process(tmp_path: Path) -> None:
-    """A plan made before a restart can be committed to the reopened conversation."""
-    with ContextSession.open(
-        tmp_path / "s.db", max_tokens=1000, counter=WORDS, auto=False
-    ) as session:
-        session.extend(grown().log())
-        fulfilment = told(session.background.plan(0.15))
-    with ContextSession.open(
-        tmp_path / "s.db", max_tokens=1000, counter=WORDS, auto=False
-    ) as again:
-        again.add_assistant_turn("Here again.")
-        assert again.background.commit(fulfilment).compressed
-        window = again.window
-    with ContextSession.open(
-        tmp_path / "s.db", max_tokens=1000, counter=WORDS, auto=False
-    ) as third:
-        assert third.window == window
 
 
 @given(session_moves(12), st.integers(0, 30), st.sampled_from([0.0, 0.05, 0.2]))

@@ -7,14 +7,12 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass, UnknownResourceError
 from polycontext.polynomial import (
     ContextOverflowError,
-    ContextPressureError,
     ContextSession,
     ContextState,
     Conversation,
-    IllegalDirectionError,
     replay,
 )
-from polycontext.pressure import AdaptiveThreshold, Fidelity, view_of
+from polycontext.pressure import AdaptiveThreshold
 from polycontext.testing import FAST, Move
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.part_removal import unbound
@@ -51,17 +49,6 @@ def stands_verbatim(session: ContextSession, *places: int) -> bool:
     return any(list(view[start : start + len(turns)]) == turns for start in range(len(view)))
 
 
-def test_a_gisted_atom_comes_back_where_it_stood() -> None:
-    """A recalled turn comes back verbatim, after its gist and before later turns."""
-    session = compressed(*chat(16, 20)[1:])
-    gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
-    assert "t5" in gist.sources
-    session.recall(["t5"])
-    assert stands_verbatim(session, 4)
-    assert ids(session).index("t5") == ids(session).index(gist.resource_id) + 1
-    assert session.history.revision == 18
-
-
 def test_a_dropped_atom_comes_back_where_it_stood() -> None:
     """A dropped turn comes back between its old neighbours."""
     session = ContextSession(1000, counter=WORDS, auto=False, threshold=AdaptiveThreshold())
@@ -86,14 +73,6 @@ def test_a_digested_tool_atom_comes_back_whole() -> None:
     assert session.window.open_calls == ()
 
 
-def test_a_tool_atom_inside_a_summary_comes_back_whole() -> None:
-    """Calls and results come back together even if all of them were summarised."""
-    session = compressed(*tool_atom("search", 30, 20), *chat(16, 20))
-    assert "t3" not in ids(session)
-    session.recall(["t3"])
-    assert stands_verbatim(session, 1, 2, 3)
-
-
 def test_the_id_of_a_gist_brings_all_its_sources_back() -> None:
     """Recalling a gist recalls everything it stands for, in the order of the log."""
     session = compressed(*tool_atom("search", 30), *chat(10, 20))
@@ -103,14 +82,6 @@ def test_the_id_of_a_gist_brings_all_its_sources_back() -> None:
     session.recall([gist.resource_id])
     assert all(stands_verbatim(session, int(source[1:]) - 1) for source in gist.sources)
     assert [i for i in ids(session) if i in gist.sources] == list(gist.sources)
-
-
-def test_several_atoms_come_back_in_the_order_of_the_log() -> None:
-    """Recalled turns come back once each, in the order of the log."""
-    session = compressed(*chat(16, 20)[1:])
-    session.recall(["t6", "t3", "t5", "t3"])
-    standing = [i for i in ids(session) if i in ("t3", "t5", "t6")]
-    assert standing == ["t3", "t5", "t6"]
 
 
 def test_an_unknown_id_is_refused_with_a_near_miss() -> None:
@@ -143,36 +114,6 @@ def test_a_recall_that_would_press_is_refused_with_both_numbers() -> None:
     assert 490 < caught.value.max_tokens < 700
     assert caught.value.tokens >= sum(turn.tokens or 0 for turn in session.log()) > 700
     assert whole(session) == before
-
-
-def test_there_is_nothing_to_recall_into_while_empty_or_pressured() -> None:
-    """An empty view and a pressured one take nothing back, and the error speaks of the recall."""
-    session = ContextSession(100, counter=WORDS, auto=False, threshold=AdaptiveThreshold())
-    with pytest.raises(
-        IllegalDirectionError,
-        match=(
-            r"input recall is not allowed in state EMPTY. Send user_turn, system, resize, "
-            r"rewind, forget"
-        ),
-    ):
-        session.recall(["t1"])
-    session.add_user_turn(words(80))
-    with pytest.raises(
-        ContextPressureError, match=r"input recall must wait: .*. Send compress, clear, .* first"
-    ):
-        session.recall(["t1"])
-
-
-def test_what_was_recalled_yields_again() -> None:
-    """Recalled atoms are compressed like any other, and recalled again; the words never change."""
-    session = compressed(*chat(16, 20)[1:])
-    for _ in range(3):
-        session.recall(["t5"])
-        assert stands_verbatim(session, 4)
-        add_all(session, chat(2, 3))
-        session.compress(0.0)
-        assert view_of(session.window, session.window.atoms()).fidelities["t1"] is Fidelity.VERBATIM
-        assert not stands_verbatim(session, 4)
 
 
 def test_a_gist_from_elsewhere_does_not_break_recall() -> None:

@@ -1,7 +1,5 @@
 """A refill brings back what fits when room appears: a larger window, or forgotten turns."""
 
-from pathlib import Path
-
 import pytest
 
 from polycontext.polynomial import (
@@ -14,7 +12,7 @@ from polycontext.polynomial import (
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import Edit, FixedThreshold
 from polycontext.window import Splice
-from tests.polynomial.conversations import WORDS, session_of, words
+from tests.polynomial.conversations import session_of, words
 
 
 def squeezed(turns: int = 12, **options: object) -> ContextSession:
@@ -66,32 +64,6 @@ def test_a_little_more_room_begins_no_epoch() -> None:
     session.send("resize", 3000)
     assert session.window.all_turns() == session.log()
     assert session.window.epoch.number == epoch.number + 1
-
-
-@pytest.mark.gate
-def test_a_larger_budget_undoes_no_compression_of_the_same_write(tmp_path: Path) -> None:
-    """A session opened with more room refills with the next message, not with `compress`."""
-    file = tmp_path / "sessions.db"
-    with ContextSession.open(file, "one", max_tokens=300, counter=WORDS) as session:
-        for number in range(150):
-            session.add_user_turn(words(20, f"n{number}_"))
-        for number in range(600):  # a snapshot has the budget
-            session.send("resize", 300 + number % 2)
-    for kind in ("compress", "refill"):
-        with ContextSession.open(file, "one", max_tokens=900, counter=WORDS) as session:
-            session.compress(0.1) if kind == "compress" else session.add_user_turn("On.")
-            assert session.history.events()[-1].kind == kind
-            session.send("resize", 300)
-
-
-def test_without_auto_nothing_comes_back_unasked() -> None:
-    """The caller decides, and the event by its name does the same."""
-    session = squeezed(auto=False)
-    before = ids(session)
-    session.send("resize", 3000)
-    assert ids(session) == before
-    session.send("refill")
-    assert session.window.all_turns() == session.log()
 
 
 def test_forgotten_turns_make_room() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
-from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, Turn
 from tests.polynomial.conversations import (
     WORDS,
@@ -39,37 +38,6 @@ times = pytest.mark.parametrize("times", [2, 10])
 def ledger_items(window: ContextWindow) -> dict[str, ResourceClass]:
     """Return the class of every id in the ledger."""
     return {resource_id: tag.resource_class for resource_id, tag in window.linearity.items()}
-
-
-@times
-@pytest.mark.parametrize("target", [0.0, 0.4])
-def test_compressing_a_window_again_keeps_ledger_and_preserved_turns(
-    times: int, target: float
-) -> None:
-    """The projector keeps ids and classes, and PRESERVED turns byte-identical and in order."""
-    window = ContextWindow(1500, counter=WORDS)
-    for turn in [*TASK, *ROUND, *ROUND, *ROUND]:
-        window = window.append(turn)
-    kept = [turn for turn in window.all_turns() if window.class_of(turn) is ResourceClass.PRESERVED]
-    assert len(kept) == 3
-    projector = ContextProjector()
-    for _ in range(times):
-        known = ledger_items(window)
-        window = projector.compress(window, target).window
-        assert known.items() <= ledger_items(window).items()
-        assert [turn for turn in window.all_turns() if turn in kept] == kept
-        assert len(window) > 3
-
-
-def test_compressing_again_at_once_changes_nothing() -> None:
-    """A view that has yielded all it may is its own compression."""
-    window = ContextWindow(1500, counter=WORDS)
-    for turn in [*TASK, *ROUND, *ROUND]:
-        window = window.append(turn)
-    projector = ContextProjector()
-    for _ in range(4):
-        window = projector.compress(window, 0.0).window
-    assert projector.compress(window, 0.0).window.all_turns() == window.all_turns()
 
 
 @times

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import example, given
 
-from polycontext.base import UnknownNameError
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.testing import FAST, Move
 from polycontext.window import (
@@ -11,23 +10,17 @@ from polycontext.window import (
     InvalidMessagesError,
     OrderError,
     Part,
-    TiktokenCounter,
     ToolCall,
     Turn,
 )
 from polycontext.window.part_removal import says_all_of
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
-    add_all,
-    chat,
     preserved,
     recount,
     session_moves,
     session_of,
-    tool_atom,
     user,
-    whole,
-    words,
 )
 
 
@@ -55,24 +48,6 @@ def test_messages_refuses_open_calls_unless_they_are_asked_for(provider: Provide
         session.messages(provider)
     assert (caught.value.index, caught.value.rule) == (1, "unanswered-call")
     get_format(provider).check(session.messages(provider, allow_open=True), allow_open_tail=True)
-
-
-def test_messages_refuses_a_view_over_its_budget() -> None:
-    """Without `auto`, a view over its budget is refused with the right token counts."""
-    session = session_of(100, auto=False)
-    session.add_user_turn("the task")
-    session.add_assistant_turn(words(60))
-    session.compress(1.0)
-    session.add_user_turn(words(28))
-    with pytest.raises(ContextOverflowError) as caught:
-        session.messages()
-    assert (caught.value.tokens, caught.value.max_tokens) == (session.window.tokens + 3, 100)
-
-
-def test_messages_of_an_unknown_provider_is_refused() -> None:
-    """A provider nobody knows is named together with the known ones."""
-    with pytest.raises(UnknownNameError, match="openai, anthropic"):
-        add_all(session_of(), chat(1)).messages("altavista")
 
 
 SMALL_PICTURE = Part(
@@ -173,13 +148,6 @@ def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -
     )
 
 
-def test_special_tokens_are_text() -> None:
-    """Text that looks like a control token is counted and handed out as it stands."""
-    session = ContextSession(1000, counter=TiktokenCounter())
-    session.add_user_turn("<|endoftext|> what does <|im_start|> mean?")
-    assert session.messages() == [user("<|endoftext|> what does <|im_start|> mean?")]
-
-
 def test_the_output_is_what_readers_see() -> None:
     """An output holds window, state, pressure and messages, and whether its input compressed."""
     session = session_of()
@@ -187,21 +155,3 @@ def test_the_output_is_what_readers_see() -> None:
     assert (output.messages, output.pressure, output.compressed) == ((user("hello"),), 0.005, False)
     assert session.output == output
     assert session.compress().compressed
-
-
-def test_reading_changes_nothing() -> None:
-    """However often a session is read, it stays as it is."""
-    session = add_all(session_of(400), [*chat(7), *tool_atom("search", 30, 3)])
-    before = whole(session)
-    for _ in range(3):
-        _ = (
-            session.pressure,
-            session.state,
-            session.window,
-            session.policy,
-            session.output,
-            session.log(),
-            session.history.events(),
-        )
-        _ = session.messages(), session.messages("anthropic"), session.request("anthropic")
-    assert whole(session) == before

@@ -9,19 +9,15 @@ from typing import Any
 import pytest
 
 from polycontext.base import InvalidDataError, InvalidOptionError, PolycontextError
-from polycontext.linearity import ResourceClass, UnknownResourceError
-from polycontext.polynomial import ContextSession, replay
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.journal.events import CompressEvent, EraseEvent, TurnEvent, is_erased
-from polycontext.polynomial.session.decisions import held_attachment
+from polycontext.linearity import UnknownResourceError
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal.events import CompressEvent, EraseEvent, TurnEvent
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure.projector import ContextProjector
-from polycontext.window import ContextItem, ContextWindow, Part, Turn
-from tests.house import seeds
+from polycontext.window import Part, Turn
 from tests.polynomial.conversations import WORDS, document, lines_of, session_of, text_of
-from tests.polynomial.session.faulty import Counting, FaultyStore, Living, Ticking, seeded
-from tests.polynomial.session.test_failing_stores import Caller
-from tests.polynomial.session.test_time_travel import CALL, Least, said
+from tests.polynomial.session.faulty import Counting, Ticking
+from tests.polynomial.session.test_time_travel import Least, said
 
 SECRET = "xyzzy-4711"  # noqa: S105 - nobody uses it
 
@@ -81,59 +77,6 @@ def test_a_forgotten_turn_is_nowhere() -> None:
     assert SECRET not in told(session)
 
 
-def test_a_gist_is_written_anew_from_what_is_left() -> None:
-    """A gist is rewritten without the forgotten turn, in no more tokens than before."""
-    session = long_talk(session_of(400, clock=Ticking()), 30)
-    gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
-    session.history.forget("t7")
-    again = next(turn for turn in session.window.all_turns() if turn.is_gist)
-    assert again.sources == gist.sources
-    assert (again.tokens or 0) <= (gist.tokens or 0)
-    assert "file" in again.text
-    assert session.window.epoch.why == "forget"
-    assert len(session.messages()) == len(session.window)
-
-
-@pytest.mark.parametrize("seed", seeds(4, 20, 60))
-def test_after_any_life_words_are_gone_and_all_else_is_there(seed: int) -> None:
-    """After any history, any turn can be forgotten without affecting the others."""
-    random = seeded(seed)
-    living = Living(FaultyStore(), random, watched=seed % 3 == 0)
-    caller, marks = Caller(living), []
-    for _ in range(40):
-        call = caller.next()
-        with suppress(PolycontextError):
-            call.on(living.session)
-            marks += [call.mark] if call.mark else []
-    session = living.session
-    turns = [event.turn for event in session.history.events() if isinstance(event, TurnEvent)]
-    said_once = [turn for turn in turns if turn.text.startswith("mark")]
-    if not said_once:
-        pytest.skip("nobody said anything")
-    forgotten = random.choice(said_once)
-    mark = forgotten.text.split()[0]
-    log = session.log()
-    assert session.history.forget(forgotten.resource_id)
-    assert f"{mark} " not in told(session).replace("\n", " ")
-    assert [turn for turn in session.log() if not is_erased(turn)] == [
-        turn for turn in log if turn.resource_id != forgotten.resource_id
-    ]
-    living.check_at(living.store.load("s"))
-    assert not session.history.forget(forgotten.resource_id)
-    with suppress(PolycontextError):
-        session.compress(0.2)
-    assert f"{mark} " not in told(session).replace("\n", " ")
-    again = Conversation(ContextWindow(session.window.max_tokens, counter=WORDS))
-    assert replay(session.history.events(), again) == session.conversation.__class__(
-        **_fields(session.conversation)
-    )
-
-
-def _fields(conversation: Conversation) -> dict[str, Any]:
-    names = ("window", "state", "log", "revision", "past", "joints", "since")
-    return {name: getattr(conversation, name) for name in names}
-
-
 def test_calls_stay_with_their_results() -> None:
     """Arguments, thoughts and names are words; what holds a request together is not."""
     session = session_of()
@@ -159,18 +102,6 @@ def test_calls_stay_with_their_results() -> None:
     ]
     for provider in ("openai", "anthropic", "openai-responses"):
         assert session.request(provider).messages
-
-
-def test_a_system_prompt_a_task_and_a_pinned_turn_can_be_forgotten() -> None:
-    """Privacy goes before class."""
-    session = session_of()
-    session.add_system("You serve ann.")
-    session.add_user_turn("ann's task")
-    session.pin("t2", "ann said so")
-    for resource_id in ("t1", "t2"):
-        session.history.forget(resource_id)
-    assert "ann" not in told(session)
-    assert session.window.linearity.get("t2") is ResourceClass.PRESERVED
 
 
 def test_forks_copies_and_abandoned_branches_forget_as_well() -> None:
@@ -208,13 +139,6 @@ def test_an_open_session_elsewhere_sees_it_at_its_next_write() -> None:
     assert other.machine.window is other.window
 
 
-def test_a_turn_of_others_words_stays() -> None:
-    """A turn that quotes a forgotten one stays."""
-    session = spoken_twice()
-    session.history.forget("t1")
-    assert said(session) == ["[forgotten]", "You said: the code is 7."]
-
-
 def spoken_twice() -> ContextSession:
     """Return a session in which the assistant quotes the user."""
     session = session_of(clock=Ticking())
@@ -245,24 +169,12 @@ def test_a_store_that_erases_nothing_says_so() -> None:
         session.history.retain(days=0)
 
 
-def test_an_attached_item_is_forgotten_with_its_name() -> None:
-    """Text, file name and source go; the same file can be attached again."""
-    session = session_of()
-    item = ContextItem("print(1)", "code", metadata={"filename": "secret.py"})
-    session.attach(item)
-    session.history.forget("t1")
-    assert "secret.py" not in told(session)
-    assert held_attachment(session.window, item) is None
-    session.attach(item)
-    assert "print(1)" in said(session)[-1]
-
-
 @pytest.mark.gate
 def test_words_are_in_no_byte_of_the_files(tmp_path: Path) -> None:
     """Forgotten words are in no byte of the files, including snapshots, gists and SQLite's own."""
     file = tmp_path / "s.db"
     with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
-        long_talk(session, 400)
+        long_talk(session, 160)
         fork = session.history.fork("other")
         secret = next(turn for turn in session.log() if SECRET in turn.text)
         # Made by the search: an index of words.
@@ -328,11 +240,11 @@ def test_a_session_whose_log_expired_opens_as_it_was(tmp_path: Path) -> None:
     """By replaying, and by the snapshots made since; and it is smaller than before."""
     file = tmp_path / "s.db"
     with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
-        long_talk(session, 400)
+        long_talk(session, 160)
         full = len(spoken(session))
         session.history.retain(max_bytes=1000)
         assert len(spoken(session)) < full / 5
-        long_talk(session, 200)
+        long_talk(session, 80)
         gists = [turn.text for turn in session.window.all_turns() if turn.is_gist]
     with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as again:
         assert again.conversation.window == session.conversation.window
@@ -373,7 +285,7 @@ def test_age_is_reckoned_by_the_sessions_clock() -> None:
 
 @pytest.mark.parametrize(
     "limits",
-    [{}, {"days": -1}, {"days": True}, {"max_bytes": 1.5}, {"max_bytes": -1}, {"days": "7"}],
+    [{}, {"days": -1}, {"max_bytes": 1.5}, {"days": "7"}],
 )
 def test_limits_that_are_none_are_refused(limits: dict[str, Any]) -> None:
     """Nothing expires by mistake."""
@@ -434,14 +346,3 @@ def test_tasks_forget_too() -> None:
         assert isinstance(session.history.events()[-1], EraseEvent)
 
     asyncio.run(live())
-
-
-def test_open_calls_survive_forgetting() -> None:
-    """A result that comes later finds its call."""
-    session = session_of()
-    session.add_user_turn("one")
-    session.add_assistant_turn("I look", CALL)
-    session.history.forget("t2")
-    assert session.open_calls
-    session.add_tool_turn("seen", tool_call_id="c1")
-    assert session.messages()[1]["content"] == "[forgotten]"

@@ -4,7 +4,6 @@ The outputs and reports say what a call compressed, where a turn went, where a t
 who gave a class.
 """
 
-import asyncio
 import logging
 from datetime import UTC, datetime
 from typing import Any
@@ -12,12 +11,10 @@ from typing import Any
 import pytest
 
 from polycontext import ContextOverflowError, ContextSession, ResourceClass
-from polycontext.polynomial import ContextState
 from polycontext.pressure import ContextProjector
 from polycontext.testing import FAST
 from polycontext.window import ToolCall
 from polycontext.window.filler import OPENING
-from tests.polynomial.conversations import text_of
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 GREETED: list[dict[str, Any]] = [
@@ -36,27 +33,6 @@ def session(**options: Any) -> ContextSession:
             "dries until tomorrow."
         )
     return told
-
-
-def test_the_call_that_compressed_says_so() -> None:
-    """Only the output of a turn that triggered a compression reports it."""
-    told = ContextSession(600, counter=FAST)
-    told.add_user_turn("Paint the house.")
-    reports = []
-    for number in range(30):
-        epoch = told.window.epoch.number
-        output = told.add_assistant_turn(
-            f"Wall {number} got the colour shade-{number}, two coats of it, and dries until "
-            "tomorrow."
-        )
-        assert (
-            (output.compression is not None)
-            == (told.window.epoch.number > epoch)
-            == output.compressed
-        )
-        reports += [output.compression] if output.compression else []
-    assert reports
-    assert all(report.gisted and report.tokens_after < report.tokens_before for report in reports)
 
 
 def test_a_summary_that_was_not_taken_is_reported_and_logged_once(
@@ -111,18 +87,6 @@ def test_what_became_of_a_turn() -> None:
     assert "not in the view" in str(told.explain(last))
 
 
-def test_the_reason_of_an_awaited_pin_is_kept() -> None:
-    """It is written down as `pin` writes it; of a turn that is kept already it stays the first."""
-    told = session()
-    last = told.window.all_turns()[-1].resource_id
-    for why in ("the foreman said so", "so did the owner"):
-        asyncio.run(told.apin(last, why))
-        assert (told.explain(last).resource_class, told.explain(last).why) == (
-            ResourceClass.PRESERVED,
-            "the foreman said so",
-        )
-
-
 def test_who_gave_a_class_and_why() -> None:
     """A class is attributed to the classifier, the caller, or nobody if the journal lacks it."""
     told = ContextSession(max_tokens=8_000, counter=FAST)
@@ -158,14 +122,6 @@ def session_at(told: ContextSession, revision: int) -> ContextSession:
     store = InMemoryStore()
     store.append("session", 0, told.history.events()[:revision], {})
     return ContextSession(600, counter=FAST, store=store)
-
-
-def test_replay_knows_who_why_and_when() -> None:
-    """The ledger of a session that was loaded is the one that was saved, promotions included."""
-    told = session()
-    told.promote(told.window.all_turns()[-1].resource_id, "preserved", rationale="asked for")
-    again = ContextSession.history.load(text_of(told), counter=FAST)
-    assert again.window.linearity == told.window.linearity
 
 
 def test_search_finds_what_is_not_in_the_view() -> None:
@@ -213,42 +169,6 @@ def test_a_list_that_the_assistant_begins_is_opened(provider: str) -> None:
     )
 
 
-def test_one_message_after_another_is_the_same_as_all_at_once() -> None:
-    """Messages as a loop has them, a lone result too, whoever's they are."""
-    openai: list[dict[str, Any]] = [
-        {"role": "user", "content": "Look."},
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [
-                {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-            ],
-        },
-        {"role": "tool", "tool_call_id": "a", "content": "seen"},
-    ]
-    anthropic: list[dict[str, Any]] = [
-        {"role": "user", "content": "Look."},
-        {
-            "role": "assistant",
-            "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}],
-        },
-        {
-            "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": "a", "content": "seen"}],
-        },
-    ]
-    for messages, provider in ((openai, "openai"), (anthropic, "anthropic")):
-        one, all_ = (
-            ContextSession(4000, counter=FAST),
-            ContextSession.from_messages(messages, 4000, counter=FAST),
-        )
-        for message in messages:
-            one.add_message(message)
-        # A bare text could be anybody's: it is written in the shape of whom it is sent to.
-        assert one.messages(provider)[1:] == all_.messages(provider)[1:] == messages[1:]
-        assert "Look." in str(one.messages(provider)[0])
-
-
 def test_an_overflow_says_what_takes_the_room() -> None:
     """Each kind of what cannot yield is named with its tokens, and the number named suffices."""
     small = ContextSession(60, counter=FAST)
@@ -259,17 +179,6 @@ def test_an_overflow_says_what_takes_the_room() -> None:
     enough.add_system("You paint houses, and never leave a wall wet over night.")
     enough.add_user_turn("Paint the house, " + "and the next one " * 20)
     assert enough.messages()
-
-
-def test_the_machines_library_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
-    """A program that logs at debug level is not told every guard of every turn."""
-    with caplog.at_level(logging.DEBUG):
-        told = ContextSession(600, counter=FAST)
-        assert told.machine.context_state is ContextState.EMPTY
-        told.add_user_turn("Hello.")
-    assert [
-        record.name for record in caplog.records if record.name.startswith("statemachine")
-    ] == []
 
 
 def test_a_session_shows_itself() -> None:

@@ -10,7 +10,6 @@ from polycontext.base import PolycontextError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextOverflowError,
-    ContextPressureError,
     ContextSession,
     ContextState,
 )
@@ -18,7 +17,7 @@ from polycontext.polynomial.journal.events import CompressEvent, Event, ResizeEv
 from polycontext.polynomial.machine.step import allow_truncation, is_over_budget
 from polycontext.pressure import FixedThreshold, Signals
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
-from tests.polynomial.conversations import document, lines_of, session_of, text_of, words
+from tests.polynomial.conversations import document, lines_of, session_of, words
 from tests.polynomial.session.faulty import Counting, heard_of, seeded
 
 
@@ -37,69 +36,10 @@ def filled(share: float, size: int = 40, **options: object) -> ContextSession:
     return session
 
 
-def over_its_mark() -> ContextSession:
-    """Return a session that takes a long answer after which little yields."""
-    session = session_of(2_000, threshold=FixedThreshold(0.6, 0.4), auto=False)
-    session.add_user_turn("What is in the halls?")
-    session.add_assistant_turn(words(900, "a"))
-    session.add_user_turn(words(700, "b"))
-    return session
-
-
 def report(session: ContextSession, factor: float) -> None:
     """Report of the view `factor` times what was counted of it."""
     session.messages()
     session.usage.reported(usage(round(factor * (session.window.total_tokens + REQUEST_OVERHEAD))))
-
-
-def test_a_reported_count_presses() -> None:
-    """A report that shrinks the budget makes the session PRESSURED, and it waits without `auto`."""
-    session = filled(0.8, auto=False)
-    report(session, 2.0)
-    assert session.pressure > 1
-    assert session.state == ContextState.PRESSURED
-    before = session.history.revision
-    with pytest.raises(ContextPressureError):
-        session.add_assistant_turn("more")
-    assert session.history.revision == before
-
-
-def test_what_was_reported_is_stored_with_the_next_commit() -> None:
-    """A report writes nothing, and the next commit stores the new budget for the replay."""
-    session = filled(0.8, auto=False)
-    before = session.history.revision
-    report(session, 1.5)
-    assert session.history.revision == before
-    session.compress(0.3)
-    assert [type(event).__name__ for event in session.history.events(before)] == [
-        "ResizeEvent",
-        "CompressEvent",
-    ]
-    assert session.history.events(before)[0].state == ContextState.PRESSURED
-
-
-def test_forgetting_relieves() -> None:
-    """Where the words of a turn are erased that pressed, the session is not PRESSURED any more."""
-    session = session_of(1_000, auto=False, threshold=FixedThreshold(0.7, 0.4))
-    session.add_user_turn("What is in the halls?")
-    session.add_assistant_turn(words(800))
-    assert session.state == ContextState.PRESSURED
-    session.history.forget("t2")
-    assert session.pressure < 0.2
-    assert session.state == ContextState.ACCUMULATING
-    session.add_user_turn("And in hall B?")
-
-
-def test_signals_move_the_mark_and_the_state() -> None:
-    """A signal that lowers the high mark makes a session PRESSURED that is above it, and back."""
-    session = session_of(1_000, auto=False)
-    session.add_user_turn("What is in the halls?")
-    session.add_assistant_turn(words(600))
-    assert session.state == ContextState.ACCUMULATING
-    session.background.signal(Signals(error_rate=1.0))
-    assert session.state == ContextState.PRESSURED
-    session.background.signal(Signals())
-    assert session.state == ContextState.ACCUMULATING
 
 
 def test_the_signals_of_an_export_leave_it_compressed() -> None:
@@ -111,27 +51,6 @@ def test_the_signals_of_an_export_leave_it_compressed() -> None:
     again = ContextSession.history.load(session.history.export(), counter=session.window.counter)
     assert again.policy.signals.looping
     assert again.state == session.state == ContextState.COMPRESSED
-
-
-def test_rewinding_asks_the_guards() -> None:
-    """A rewind to a view that no longer fits leads to PRESSURED."""
-    session = filled(0.8, auto=False)
-    full = session.history.revision
-    session.compress(0.3)
-    report(session, 2.0)
-    session.history.rewind(full)
-    assert session.pressure > 1
-    assert session.state == ContextState.PRESSURED
-
-
-def test_a_promotion_asks_the_guards() -> None:
-    """A promotion does not count as a turn of the cooldown, so high pressure leads to PRESSURED."""
-    session = over_its_mark()
-    assert session.state == ContextState.PRESSURED
-    session.compress(0.85)
-    assert session.state == ContextState.COMPRESSED
-    session.promote(session.log()[-1].resource_id, ResourceClass.PRESERVED)
-    assert session.state == ContextState.PRESSURED
 
 
 def test_a_state_that_no_guard_says_is_settled_at_the_end_of_a_journal() -> None:
@@ -146,29 +65,7 @@ def test_a_state_that_no_guard_says_is_settled_at_the_end_of_a_journal() -> None
     assert [turn.text for turn in again.log()] == ["hello", "and on"]
 
 
-def test_a_compression_stays_compressed_across_reopening() -> None:
-    """Seed 004: compressing ends in COMPRESSED whatever its pressure; opened again, too."""
-    session = over_its_mark()
-    session.compress(0.85)
-    assert session.pressure > 0.6
-    assert session.state == ContextState.COMPRESSED
-    again = ContextSession.history.load(
-        text_of(session), counter=session.window.counter, threshold=session.policy.threshold
-    )
-    assert again.state == ContextState.COMPRESSED
-    assert again.conversation == session.conversation
-
-
 # --- every commit leaves a deliverable session -------------------------------------------
-
-
-def test_after_a_report_the_request_is_handed_out() -> None:
-    """A view that a report makes too large is compressed before it is sent, and not refused."""
-    session = filled(0.66)
-    report(session, 1.6)
-    assert session.pressure > 1
-    assert session.messages()
-    assert session.pressure <= 1
 
 
 def pressed() -> ContextSession:
@@ -336,22 +233,14 @@ def is_tight(session: ContextSession) -> bool:
     "chunk", [0, *(pytest.param(chunk, marks=pytest.mark.deep) for chunk in range(1, 50))]
 )
 def test_the_laws_hold_over_random_sessions(chunk: int) -> None:
-    """Over 200 sessions a chunk."""
-    live_through(range(200 * chunk, 200 * chunk + 200))
+    """Over 100 sessions a chunk."""
+    live_through(range(100 * chunk, 100 * chunk + 100))
 
 
 BROKEN: dict[str, tuple[str, object]] = {
-    "a writer that does not ask the guards again": (
-        "polycontext.polynomial.session.writer.Writer._settle",
-        lambda self, *_: None,
-    ),
     "a forgotten turn after which no guard is asked": (
         "polycontext.polynomial.journal.erasure._with_state",
         lambda event, *_: event,
-    ),
-    "a decision that does not make room in the end": (
-        "polycontext.polynomial.session.decisions.is_over_budget",
-        lambda window: False,
     ),
     "a live machine that misses patches of the window": (
         "polycontext.polynomial.session.writer.LiveMachine.add",

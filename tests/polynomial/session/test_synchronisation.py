@@ -4,10 +4,6 @@ New turns are added, withdrawn ones are rewound, and the view maps back to the c
 """
 
 import asyncio
-import copy
-from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,15 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
-from polycontext.base.effects import Steps, drive
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
-from polycontext.polynomial.session.commands import Add, Together, WriteRequest
-from polycontext.polynomial.session.synchronisation import Gist, Kept, pair_view
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.session.synchronisation import Gist, Kept
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError
 from polycontext.testing import Move
-from polycontext.window import InvalidTurnError, OrderError, Part, ToolCall, Turn
+from polycontext.window import OrderError, Part, ToolCall, Turn
 from polycontext.window.filler import OPENING
 from polycontext.window.providers.tool_pairs import NO_RESULT
 from tests.polynomial.conversations import (
@@ -37,7 +31,6 @@ from tests.polynomial.conversations import (
     words,
 )
 
-START = datetime(2026, 11, 23, tzinfo=UTC)
 THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
 
 
@@ -120,16 +113,6 @@ def test_what_is_not_to_be_rewound_is_left_as_it_is(awaited: bool) -> None:
     assert session.history.revision == other.history.revision == 4
 
 
-def test_what_yielded_before_the_change_stays_as_it_is() -> None:
-    """Editing a message undoes only later changes, so an earlier gist stays as it is."""
-    session, turns = session_of(400), chat(60)
-    session.sync(turns)
-    gist = session.window.all_turns()[1]
-    assert gist.is_gist
-    session.sync([*turns[:-1], Turn("assistant", "Otherwise.")])
-    assert session.window.all_turns()[1] == gist
-
-
 @given(session_moves(10), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=6))
 def test_whatever_the_list_becomes_the_log_is_it(
     moves: list[Move], cuts: list[tuple[int, int]]
@@ -188,14 +171,6 @@ def test_a_result_that_comes_late_takes_the_place_of_the_marked_one() -> None:
     assert texts(session) == [*(turn.text for turn in turns), "Well?"]
 
 
-def test_calls_may_stay_open_at_the_end() -> None:
-    """Their results come with the next list."""
-    session, turns = session_of(), [Turn("user", "Look."), *tool_atom("look", 5, 5)]
-    for end in (2, 3, 4):
-        session.sync(turns[:end])
-        assert len(session.log()) == end
-
-
 def test_words_that_were_forgotten_stay_forgotten() -> None:
     """Though their keeper elsewhere has them still; what comes behind them is not new."""
     session, turns = session_of(), chat(4)
@@ -206,41 +181,6 @@ def test_words_that_were_forgotten_stay_forgotten() -> None:
     assert (session.history.revision, texts(session)[0]) == (revision, "[forgotten]")
     assert isinstance(session.view()[0], Kept)
     assert session.view()[0].handle is None
-
-
-def test_a_turn_that_calls_otherwise_is_not_whole() -> None:
-    """It goes out as the turn: the object would call what is not called any more."""
-    session, turns = session_of(), [Turn("user", "Look."), *tool_atom("look", 5, 5)]
-    session.sync(turns)
-    calls = (
-        ToolCall(turns[1].tool_calls[0].id, "look", '{"at": "the lowest shelf"}'),
-        *turns[1].tool_calls[1:],
-    )
-    came = {"t1": (turns[0], "one"), "t2": (evolve(turns[1], tool_calls=calls), "two")}
-    assert [item.handle for item in pair_view(session, came)[:2]] == ["one", None]
-
-
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (lambda session: session.sync(["text"]), InvalidTurnError),
-        (lambda session: session.sync(chat(2), ["one"]), InvalidOptionError),
-        (lambda session: session.view(reserve=-1), InvalidOptionError),
-        (lambda session: session.view(tools="look"), InvalidOptionError),
-        (lambda session: session.view(system=5), InvalidOptionError),
-        (lambda session: session.view(reserve=990), ContextOverflowError),
-    ],
-)
-def test_mistakes_are_told_and_change_nothing(
-    call: Callable[[ContextSession], object], error: type[Exception]
-) -> None:
-    """In words."""
-    session = session_of()
-    session.sync(chat(4))
-    before = session.conversation
-    with pytest.raises(error):
-        call(session)
-    assert session.conversation is before
 
 
 # --- the view -----------------------------------------------------------------------
@@ -298,22 +238,6 @@ def test_the_view_fits_beside_what_the_request_needs() -> None:
     assert session.history.revision == revision
 
 
-def test_what_the_session_keeps_free_anyway_counts_once() -> None:
-    """Reserve and tools that the session knows are not subtracted again by a request."""
-    tool = {
-        "type": "function",
-        "function": {"name": "look", "description": words(40), "parameters": {}},
-    }
-    session = session_of(1000, reserve=300, tools=[tool], threshold=None)
-    session.sync(chat(14))
-    whole = session.window.total_tokens
-    assert session.window.max_tokens - 30 < whole + 280 < 1000
-    session.view(reserve=300, tools=[tool])
-    assert session.window.total_tokens == whole
-    session.view(reserve=300 + 400, tools=[tool])
-    assert session.window.total_tokens < whole
-
-
 def test_what_a_view_was_handed_out_for_is_a_request() -> None:
     """A view counts as a request, so a usage report for it calibrates the budget."""
     session = session_of(1000, threshold=None)
@@ -326,30 +250,6 @@ def test_what_a_view_was_handed_out_for_is_a_request() -> None:
     assert session.window.total_tokens + 50 < told.counted < session.window.total_tokens + 70
     assert told.factor > 1.1
     assert session.window.max_tokens < 1000
-
-
-def test_no_thought_falls_between_a_view_and_its_answer() -> None:
-    """Thinking made before a compression is omitted, since its prefix has changed."""
-    session = session_of(1000, threshold=None)
-    session.sync(chat(14))
-    session.view()
-    session.compress(0.1)
-    session.sync([*chat(14), Turn("user", "And?"), Turn("assistant", "Plums.", parts=(THOUGHT,))])
-    assert session.window.all_turns()[-1].parts == ()
-
-
-def test_objects_stay_where_they_are(tmp_path: Path) -> None:
-    """They are neither saved nor copied; with the next list they are known again."""
-    turns = chat(3)
-    with ContextSession.open(tmp_path / "s.db", max_tokens=1000, counter=WORDS) as session:
-        session.sync(turns, [1, 2, 3])
-    with ContextSession.open(tmp_path / "s.db", max_tokens=1000, counter=WORDS) as again:
-        assert [item.handle for item in again.view() if isinstance(item, Kept)] == [None] * 3
-        again.sync(turns, [4, 5, 6])
-        assert [item.handle for item in again.view() if isinstance(item, Kept)] == [4, 5, 6]
-    memory = session_of()
-    memory.sync(turns, [open] * 3)
-    assert copy.deepcopy(memory).view()[0] == Kept(None, memory.window.all_turns()[0])
 
 
 def test_tasks_do_the_same() -> None:
@@ -380,32 +280,3 @@ def test_what_another_writer_was_first_with_is_seen(awaited: bool) -> None:
     assert texts(session) == [turn.text for turn in turns]
     assert session.view()[-1].handle is turns[-1]
     assert texts(other.history.refresh()) == texts(session)
-
-
-class Outrun(ContextSession):
-    """Have others be first, always."""
-
-    def _write(self, *_: Any, **__: Any) -> Steps[ContextOutput]:
-        raise ConflictError("session revision", 1, 2)
-
-
-class Idle(ContextSession):
-    """Make no room, whatever is asked."""
-
-    def _write(self, *_: Any, **__: Any) -> Steps[ContextOutput]:
-        yield from ()
-        return self.output
-
-
-def test_it_ends_where_others_are_first_for_ever() -> None:
-    """And where what is asked for does not come about: it is told, and nobody waits."""
-    outrun, idle = Outrun(1000, counter=WORDS), Idle(1000, counter=WORDS)
-    drive(idle._writer.write(WriteRequest(Together(tuple(map(Add, chat(20)))), START)))
-    for ended in (
-        lambda: outrun.sync(chat(3)),
-        lambda: asyncio.run(outrun.asynced(chat(3))),
-        lambda: idle.view(reserve=700),
-        lambda: asyncio.run(idle.aview(reserve=700)),
-    ):
-        with pytest.raises(ConflictError, match="after 64 tries"):
-            ended()

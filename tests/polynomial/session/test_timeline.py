@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from copy import deepcopy
 from functools import partial
 from random import Random
 from typing import Any
@@ -12,9 +11,8 @@ import pytest
 from polycontext.base import PolycontextError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
+from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.pressure import pressure_of
-from polycontext.window import Turn
 from tests.house import sizes
 from tests.polynomial.conversations import session_of, words
 from tests.polynomial.session.faulty import Ticking
@@ -148,16 +146,3 @@ def test_what_is_forgotten_is_in_no_timeline() -> None:
     session.history.timeline()
     assert session.history.at(1).log()[0].text == "[forgotten]"
     assert "0199" not in repr(session._writer.frames())
-
-
-def test_a_past_session_has_a_timeline_up_to_its_moment(tmp_path: Any) -> None:
-    """So has a session that was copied, and one in a file."""
-    session = session_of()
-    for store in (SQLiteStore(tmp_path / "sessions.db"), InMemoryStore()):
-        session = session_of(store=store)
-        for text in ("Red?", "Blue?"):
-            session.add(Turn("user", text))
-        assert len(session.history.at(1).history.timeline()) == 2
-        assert [entry.came for entry in session.history.timeline()] == [(), ("t1",), ("t2",)]
-    copied = deepcopy(session)
-    assert len(copied.history.timeline()) == 3

@@ -91,23 +91,6 @@ def test_a_timer_goes_on_after_a_restart(tmp_path: Path) -> None:
         assert again.conversation == session.conversation
 
 
-@pytest.mark.gate
-def test_a_timer_goes_on_from_a_snapshot(tmp_path: Path) -> None:
-    """A long conversation is opened from a snapshot, which has the time."""
-    clock = Clock()
-    with opened(tmp_path / "a.db", clock) as session:
-        for number in range(700):
-            session.add_user_turn(f"turn {number}")
-        session.send("ask")
-        since = session.conversation.since
-        for number in range(600):
-            session.send("resize", 500 + number % 2)
-    clock.wait(minutes=30)
-    with opened(tmp_path / "a.db", clock) as session:
-        assert session.conversation.since == since == NOON
-        assert session.tick() == ("remind",)
-
-
 def test_a_rewind_starts_the_timer_again(tmp_path: Path) -> None:
     """The state is entered when the conversation goes back to it."""
     clock = Clock()
@@ -134,20 +117,6 @@ def test_a_delay_is_a_number_of_seconds(seconds: object) -> None:
     """Anything else is refused."""
     with pytest.raises(InvalidOptionError, match="a number of seconds"):
         after(seconds)  # type: ignore[arg-type]
-
-
-def test_a_time_without_a_zone_is_refused() -> None:
-    """It could not be compared."""
-    with pytest.raises(InvalidOptionError, match="a time with its zone"):
-        ContextSession(600).tick(datetime(2026, 1, 1))  # noqa: DTZ001 - that is the point
-
-
-def test_no_timer_is_no_work() -> None:
-    """A session whose machine has none stores nothing."""
-    session = ContextSession(600)
-    session.add_user_turn("hello")
-    assert session.tick(NOON + timedelta(days=9_999)) == ()
-    assert session.history.revision == 1
 
 
 def test_a_timer_that_stays_fires_once_in_a_tick() -> None:

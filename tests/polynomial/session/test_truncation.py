@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,15 +11,10 @@ from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import (
     AdaptiveThreshold,
-    Edit,
     FixedThreshold,
-    FloorError,
     Threshold,
-    check_floors,
 )
-from polycontext.pressure.gist import digest_turn
-from polycontext.testing import FAST
-from polycontext.window import ContextWindow, Role, Splice, Turn
+from polycontext.window import Role
 from tests.polynomial.conversations import (
     WORDS,
     add_all,
@@ -110,25 +104,6 @@ def test_a_truncated_task_has_its_beginning_and_its_end(system: int) -> None:
     assert (600 - system) // 3 < len(seen.split()) <= 600 - system
 
 
-def test_a_task_that_fits_stays_whole_whatever_comes() -> None:
-    """Later user turns, calls and tool results yield instead; the output names the truncated."""
-    session = session_of(600)
-    task = words(450, "t")
-    session.add_user_turn(task)
-    add_all(session, [Turn("assistant", words(20)), Turn("user", words(500, "u"))])
-    assert session.messages()[0]["content"] == task
-    assert session.messages()[-1]["content"].startswith(CUT)
-    assert session.output.truncated == ("t3",)
-    session.add_assistant_turn(
-        None,
-        tool_calls=[
-            {"id": "c", "type": "function", "function": {"name": "write", "arguments": words(120)}}
-        ],
-    )
-    session.add_tool_turn(words(120, "r"), tool_call_id="c")
-    assert session.messages()[0]["content"] == task
-
-
 @pytest.mark.parametrize(
     "write",
     [
@@ -165,29 +140,6 @@ def test_a_pinned_turn_that_the_view_lacks_is_recalled() -> None:
     assert session.log()[2] in session.window.all_turns()
 
 
-@pytest.mark.parametrize("given", [{"resource_class": "PRESERVED"}, {"oversize": "error"}])
-def test_who_wants_it_whole_or_refused_has_it_refused(given: Any) -> None:
-    """And nothing has changed."""
-    session = session_of(200)
-    with pytest.raises(ContextOverflowError):
-        session.add_user_turn(words(300), **given)
-    assert not session.log()
-
-
-def test_a_truncated_task_comes_back_whole_where_there_is_room() -> None:
-    """Recalled in a larger window; the log is whole as well."""
-    store = InMemoryStore()
-    session = session_of(300, store=store)
-    session.add_user_turn(task := words(500, "t"))
-    session.add_assistant_turn("Well.")
-    assert session.log()[0].text == session.history.at(1).window.all_turns()[0].text == task
-    with pytest.raises(ContextOverflowError):
-        session.recall(["t1"])
-    larger = session_of(2_000, store=store)
-    larger.recall(["t1"])
-    assert larger.messages()[0]["content"] == task
-
-
 @pytest.mark.parametrize("how", ["open", "resize"])
 def test_a_larger_window_restores_what_a_small_one_truncated(how: str) -> None:
     """A message of the user that the view shows truncated comes back with the next write."""
@@ -210,42 +162,7 @@ def test_a_larger_window_restores_what_a_small_one_truncated(how: str) -> None:
     assert question in [message["content"] for message in session.messages()]
 
 
-@pytest.mark.parametrize(
-    "turn", [Turn("user", words(9), resource_id="t1"), Turn("system", words(9), resource_id="t1")]
-)
-def test_no_edit_truncates_what_is_pinned_or_what_the_system_says(turn: Turn) -> None:
-    """Neither may any other PRESERVED turn, but journals of earlier versions truncated the task."""
-    window = ContextWindow(100, counter=WORDS).append(
-        turn, ResourceClass.PRESERVED, pinned=turn.role is Role.USER
-    )
-    left = digest_turn(window.all_turns()[0], "w0", "g1").with_tokens(5)
-    with pytest.raises(FloorError):
-        check_floors(window, Edit((Splice(0, 1, (left,)),)))
-    if turn.role is Role.USER:
-        old, edit = ContextWindow(100, counter=WORDS).append(turn), Edit((Splice(0, 1, (left,)),))
-        check_floors(old, edit, recorded=True)
-        with pytest.raises(FloorError):
-            check_floors(old, edit)
-        with pytest.raises(FloorError):
-            check_floors(
-                ContextWindow(100, counter=WORDS).append(turn),
-                Edit((Splice(0, 1, (evolve(left, sources=("t1", "t2")),)),)),
-                recorded=True,
-            )
-
-
-@pytest.mark.parametrize("oversize", ["error", "truncate"])
-def test_what_the_system_says_truncates_no_task(oversize: Any) -> None:
-    """It is refused, and the task stands as it was."""
-    session = ContextSession(400, counter=FAST)
-    session.add_user_turn("Fix the failing test in src/app.py, which imports main.py twice.")
-    before = session.conversation
-    with pytest.raises(ContextOverflowError):
-        session.add(Turn("system", "Keep this rule in mind. " * 60), oversize=oversize)
-    assert session.conversation is before
-
-
-@pytest.mark.parametrize("more", range(-10, 60, 5))
+@pytest.mark.parametrize("more", range(-10, 60, 10))
 def test_a_picture_in_the_task_ends_no_conversation(more: int) -> None:
     """If nothing else makes room for calls and their results, a line replaces the picture."""
     picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
@@ -264,7 +181,7 @@ def test_a_picture_in_the_task_ends_no_conversation(more: int) -> None:
     assert words(20) in str(session.messages()[0]["content"])
 
 
-@pytest.mark.parametrize("budget", range(440, 800, 20))
+@pytest.mark.parametrize("budget", range(440, 800, 60))
 @pytest.mark.parametrize("pinned", range(3))
 def test_a_pinned_result_keeps_the_results_beside_it_only_while_there_is_room(
     budget: int, pinned: int
@@ -323,16 +240,3 @@ def test_what_is_pinned_leaves_room_for_the_results_of_open_calls(how: str) -> N
     session.add_user_turn("Go on.")
     assert recount(session.messages(), WORDS) <= 150
     assert session.window.linearity.get(pinned) is ResourceClass.REQUIRED
-
-
-def test_a_caller_who_pins_the_calls_keeps_all_results() -> None:
-    """No edit truncates them."""
-    window = ContextWindow(900, counter=WORDS)
-    window = window.append(Turn("user", "Compare."))
-    for turn in tool_atom("look", 100):
-        window = window.append(turn, ResourceClass.PRESERVED, pinned=turn.role is Role.ASSISTANT)
-    result = window.extract()
-    assert result is not None
-    cut = digest_turn(result, "less", "g1").with_tokens(9)
-    with pytest.raises(FloorError):
-        check_floors(window, Edit((Splice(2, 3, (cut,)),)))

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from polycontext import ContextSession, ContextState, ToolCall
+from polycontext import ContextSession, ContextState
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.base.effects import drive
 from polycontext.polynomial import (
     ContextMachine,
     ContextOverflowError,
@@ -108,25 +107,6 @@ def test_a_view_that_does_not_fit_is_refused_with_its_tokens() -> None:
         session.history.undo()
 
 
-def test_calls_may_be_open() -> None:
-    """Before the compression, since, and both; their results are accepted afterwards."""
-    session = session_of()
-    session.add_user_turn("List the boxes.")
-    calls = [ToolCall("c1", "list", "{}"), ToolCall("c2", "list", "{}")]
-    session.add_assistant_turn(tool_calls=calls)
-    before = requests(session)
-    session.compress(0.02)
-    session.history.undo()
-    assert requests(session) == before
-    session.history.undo()
-    session.add_tool_turn("3 boxes", tool_call_id="c1")
-    session.history.undo()
-    assert session.window.open_calls == ("c2",)
-    session.add_tool_turn("4 boxes", tool_call_id="c2")
-    assert ids(session) == [turn.resource_id for turn in session.log()]
-    session.messages("anthropic")
-
-
 BLOCK = json.dumps({"type": "compaction", "content": "Walls.", "signature": "c2ln"})
 THOUGHT = json.dumps({"type": "thinking", "thinking": "so", "signature": "c2ln"})
 
@@ -152,22 +132,6 @@ def test_a_native_compaction_is_taken_back() -> None:
     thinking = [turn.text for turn in session.window.all_turns() if turn.parts]
     assert thinking == ["Hm."]
     assert session.window.epoch.fell == (ids(session)[-1],)
-
-
-def test_an_extract_behind_a_native_compaction_is_taken_back() -> None:
-    """The provider's summary stands again."""
-    session = session_of(provider="anthropic")
-    plan = session.background.plan(0.02, native=True)
-    gist = NativeGist("anthropic", (BLOCK,), keeps_bound=True)
-    session.background.commit(Fulfilment(plan, tuple((gist, None) for _ in plan.jobs)))
-    for number in range(8):
-        session.add_user_turn(f"Which colour does door {number} get?")
-        session.add_assistant_turn(f"Door {number} gets shade-{number}.")
-    before = requests(session)
-    session.compress(0.01)
-    assert requests(session) != before
-    session.history.undo()
-    assert requests(session) == before
 
 
 def test_what_was_forgotten_stays_forgotten() -> None:
@@ -292,21 +256,6 @@ def test_an_undo_is_stored(tmp_path: Path) -> None:
     store.close()
 
 
-def test_an_undo_that_another_writer_overtakes_is_refused() -> None:
-    """If the view did more than grow; a turn of another writer stays."""
-    session = session_of()
-    session.compress(0.02)
-    from polycontext.polynomial.session.time_travel import build_undo  # noqa: PLC0415
-
-    grown, cleared = build_undo(session, None), build_undo(session, None)
-    session.add_user_turn("And the door?")
-    drive(session._writer.write(session._request(grown)))
-    assert len(ids(session)) == 41
-    session.clear()
-    with pytest.raises(ConflictError):
-        drive(session._writer.write(session._request(cleared)))
-
-
 def test_a_compression_of_another_writer_is_taken_back(tmp_path: Path) -> None:
     """A session that has not seen it catches up first."""
     with closing(SQLiteStore(tmp_path / "sessions.db")) as store:
@@ -323,18 +272,6 @@ def test_a_compression_of_another_writer_is_taken_back(tmp_path: Path) -> None:
         session.history.undo()
         other.history.undo(session.history.receipt().id)
         assert len(ids(other)) == 20
-
-
-def test_undoing_after_everything_was_refilled_changes_nothing() -> None:
-    """The view stays, and so does its epoch."""
-    session = session_of()
-    session.compress(0.02)
-    session.history.refill()
-    assert ids(session) == [turn.resource_id for turn in session.log()]
-    before = session.conversation
-    for _ in range(2):
-        session.history.undo()
-        assert session.conversation == before
 
 
 def test_an_impossible_undo_is_found_in_a_journal() -> None:
