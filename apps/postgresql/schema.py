@@ -51,6 +51,17 @@ VERSION = "polycontext 2"
 EVENT_COLUMNS = ("kind", "state", "at", "resource_id", "class", "pinned", "tokens")
 """The columns of an event apart from key and text, in the order of a `Row`."""
 
+_WITHOUT_STATISTICS = (
+    ("texts", "content"),
+    ("texts", "more"),
+    ("companions", "body"),
+    ("snapshots", "piece"),
+    ("snapshots", "head"),
+    ("words", "term"),
+    ("words", "postings"),
+)
+"""The columns that hold what was said; no query needs statistics of them."""
+
 _ALONE = 0x504C5943
 """The id ("PLYC") of the advisory lock that is held while tables are created."""
 
@@ -149,6 +160,10 @@ def prepare(db: Connection, tables: Tables) -> str | None:
     if not db.scalar(_MADE, asked):
         db.execute(CreateSchema(schema))
     tables.metadata.create_all(db, checkfirst=False)
+    # The server's statistics would contain samples of texts, also of those that are erased.
+    for table, column in _WITHOUT_STATISTICS:
+        quoted = f'"{schema}".{table} ALTER COLUMN {column} SET STATISTICS 0'
+        db.execute(text(f"ALTER TABLE {quoted}"))
     return None
 
 
