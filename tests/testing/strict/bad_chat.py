@@ -472,30 +472,3 @@ def _chat_options() -> Iterator[BadRequest]:
         tools=[tool()],
         tool_choice={"type": "function", "function": {"name": "write"}},
     )
-    yield _chat(
-        "too hot",
-        [user()],
-        "bad-option",
-        "decimal above maximum value. Expected a value <= 2, but got 3 instead.",
-        "temperature",
-        "decimal_above_max_value",
-        temperature=3,
-    )
-    yield _chat(
-        "two limits",
-        [user()],
-        "bad-option",
-        "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
-        "max_tokens",
-        "invalid_parameter_combination",
-        max_tokens=9,
-        max_completion_tokens=9,
-    )
-    yield _chat(
-        "options of no stream",
-        [user()],
-        "bad-option",
-        "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-        "stream_options",
-        stream_options={"include_usage": True},
-    )
