@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC
-from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -16,7 +15,7 @@ from polycontext.agent_context import AgentContext, ContextValidator, deserializ
 from polycontext.agent_context.validator import DEFAULT_RIGHTS
 from polycontext.agents import AgentMachine
 from polycontext.base import Law, PolycontextError
-from polycontext.linearity import LinearityMap, ResourceClass, Tag, constraint_sentences
+from polycontext.linearity import LinearityMap, ResourceClass, Tag
 from polycontext.nodes import ComponentRenderer, SessionIdRegistry
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
@@ -51,7 +50,6 @@ from polycontext.testing.strategies import CALL_IDS, calling_turns, plain_turns
 from polycontext.window import ContextWindow, Role, Store, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.store import StoreComonad
-from tests.attack.hostile import KINDS, hostile_text
 from tests.sessions import sessions
 
 
@@ -446,11 +444,6 @@ def contexts(draw: st.DrawFn) -> AgentContext:
 # --- laws ---
 
 
-def _summarise(text: str) -> object:
-    """Read `text` with the extractive summariser."""
-    return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=FAST)
-
-
 _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
     "session": lambda _: sessions(),
     "operad": lambda _: st.just(CONTEXT_OPERAD),
@@ -466,9 +459,7 @@ _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
     "project": lambda _: st.just(project),
     "ledger": lambda _: ledgers(),
     "resource_id": _known_ids,
-    "other_id": _known_ids,
     "resource_class": lambda _: RESOURCE_CLASSES,
-    "other_class": lambda _: RESOURCE_CLASSES,
     "requests": lambda known: st.lists(st.tuples(_known_ids(known), RESOURCE_CLASSES), max_size=6),
     "wire": lambda _: st.sampled_from([get_format(provider) for provider in Provider]),
     "store": lambda _: stores(),
@@ -479,7 +470,6 @@ _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
     "positions": lambda known: st.lists(_positions(known), max_size=4),
     "place": _any_positions,
     "turn": _next_turns,
-    "other_turn": _next_turns,
     "any_turn": _any_turns,
     "turns": _conversations,
     "first_view": _views,
@@ -493,9 +483,6 @@ _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
     "choices": lambda _: CHOICES,
     "schedule": lambda _: st.sampled_from([Schedule(120.0), Schedule(240.0, boundaries=["look"])]),
     "renderer": lambda _: st.just(ComponentRenderer()),
-    "reader": lambda _: st.sampled_from([_summarise, constraint_sentences]),
-    "hostile": lambda _: st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind)),
-    "characters": lambda _: st.just(1_000),
     "registry": lambda _: registries(),
     "context": lambda _: contexts(),
     "other_context": lambda _: contexts(),

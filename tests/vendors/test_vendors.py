@@ -1,4 +1,4 @@
-"""The stand-ins that remember see a changed past; without that, the long runs would show nothing."""
+"""The stand-ins that remember see a changed past; otherwise the long runs would show nothing."""
 
 import copy
 from collections.abc import Callable
