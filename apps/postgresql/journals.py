@@ -13,7 +13,8 @@ from polycontext.polynomial.journal.rows import Row, event_of_row, row_of, rows_
 from polycontext.polynomial.stores import Snapshot, Stored
 from polycontext.window import Turn
 
-from .schema import EVENT_COLUMNS, Statements, escape, unescape
+from . import schema as sql
+from .schema import EVENT_COLUMNS, escape, unescape
 
 T = TypeVar("T")
 
@@ -24,15 +25,14 @@ class Journals:
     `damaged` makes the error for rows that cannot be read.
     """
 
-    def __init__(self, statements: Statements, damaged: Callable[[str], StoreError]) -> None:
-        self.sql = statements
+    def __init__(self, damaged: Callable[[str], StoreError]) -> None:
         self._damaged = damaged
 
     # --- reading ---------------------------------------------------------------------
 
     def found(self, db: Connection, name: str) -> tuple[int | None, int]:
         """Return the number of a session (None if there is none) and its revision."""
-        found = db.execute(self.sql.session, {"called": escape(name)}).first()
+        found = db.execute(sql.SESSION, {"called": escape(name)}).first()
         return (None, 0) if found is None else (found.id, found.revision)
 
     def stored(self, db: Connection, name: str, after: int) -> Stored:
@@ -48,7 +48,7 @@ class Journals:
         Return None if there is no snapshot.
         """
         session, revision = self.found(db, name)
-        rows = db.execute(self.sql.snapshots, {"session": session}).all()
+        rows = db.execute(sql.SNAPSHOTS, {"session": session}).all()
         if session is None or not rows:
             return None
         pieces = [(row.revision, bytes(row.piece)) for row in rows]
@@ -64,30 +64,28 @@ class Journals:
     def turns(self, db: Connection, session: int, first: int, last: int) -> dict[int, Turn]:
         """Return the turns that the events ``first..last`` added, by the events' numbers."""
         return self._turns(
-            db.execute(self.sql.turns, {"session": session, "first": first, "last": last})
+            db.execute(sql.TURNS, {"session": session, "first": first, "last": last})
         )
 
     def _stored(self, db: Connection, session: int, after: int, revision: int) -> Stored:
         rows = (
-            db.execute(self.sql.events, {"session": session, "after": after})
-            if after < revision
-            else ()
+            db.execute(sql.EVENTS, {"session": session, "after": after}) if after < revision else ()
         )
         events = [event for _, event in self._events(db, session, rows)]
         if len(events) != max(0, revision - after):
             raise self._damaged(f"{len(events)} events are there of {revision - after}")
         companions = {
             unescape(name): unescape(body)
-            for name, body in db.execute(self.sql.companions, {"session": session})
+            for name, body in db.execute(sql.COMPANIONS, {"session": session})
         }
-        return Stored(events, companions, db.scalar(self.sql.newest, {"session": session}) or 0)
+        return Stored(events, companions, db.scalar(sql.NEWEST, {"session": session}) or 0)
 
     def steps(
         self, db: Connection, session: int, first: int, last: int
     ) -> Iterator[tuple[int, Event]]:
         """Yield the events among ``first..last`` that add turns or rewind, after their numbers."""
         where = {"session": session, "first": first, "last": last}
-        return self._events(db, session, db.execute(self.sql.steps, where))
+        return self._events(db, session, db.execute(sql.STEPS, where))
 
     def _events(
         self, db: Connection, session: int, rows: Iterable[Any]
@@ -99,7 +97,7 @@ class Journals:
     def turns_at(self, db: Connection, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
         """Return the turns that some events added, by the events' numbers."""
         return (
-            self._turns(db.execute(self.sql.turns_at, {"session": session, "numbers": [*numbers]}))
+            self._turns(db.execute(sql.TURNS_AT, {"session": session, "numbers": [*numbers]}))
             if numbers
             else {}
         )
@@ -121,10 +119,10 @@ class Journals:
         Return None if it is not at `base`. Other writers wait until this transaction ends.
         """
         session: int | None = db.scalar(
-            self.sql.move, {"called": escape(name), "base": base, "to": to, "writer": writer}
+            sql.MOVE, {"called": escape(name), "base": base, "to": to, "writer": writer}
         )
         if session is None and base == 0:
-            session = db.scalar(self.sql.begin, {"called": escape(name), "to": to})
+            session = db.scalar(sql.BEGIN, {"called": escape(name), "to": to})
         return session
 
     def moved_by_turn(
@@ -132,27 +130,39 @@ class Journals:
     ) -> int | None:
         """Do the work of `moved` and `add_events` for a single turn in one statement."""
         row = row_of(event, lambda _: {})
-        said = {f"new_{name}": value for name, value in columns_of(row, base + 1, commit).items()}
+        said = columns_of(row, base + 1, commit)
         where = {"called": escape(name), "base": base, "to": base + 1, "writer": writer}
-        session: int | None = db.scalar(self.sql.add_turn, {**where, **words_of(row), **said})
+        session: int | None = db.scalar(sql.ADD_TURN, {**where, **words_of(row), **said})
         return session
 
     def reserve(self, db: Connection, name: str, writer: int) -> None:
         """Reserve the next commit for a writer, unless it is reserved for another one."""
-        db.execute(self.sql.in_passing)
-        db.execute(self.sql.reserve, {"called": escape(name), "writer": writer})
+        db.execute(sql.IN_PASSING)
+        reserved = {"called": escape(name), "writer": writer, "reserved": sql.RESERVED}
+        db.execute(sql.RESERVE, reserved)
 
     def has(self, db: Connection, name: str, number: int, commit: int) -> bool:
         """Return whether the event with that number was stored by that commit."""
-        return db.scalar(self.sql.commit_at, {"called": escape(name), "number": number}) == commit
+        return db.scalar(sql.COMMIT_AT, {"called": escape(name), "number": number}) == commit
 
     def add_events(
         self, db: Connection, session: int, base: int, events: Sequence[Event], commit: int
     ) -> None:
         """Store events after those up to `base`: all texts first, then the rows that use them."""
-        rows = rows_of(events, base + 1, partial(self.numbers_of, db, session))
+        self.add_rows(
+            db, session, rows_of(events, base + 1, partial(self.numbers_of, db, session)), commit
+        )
+
+    def add_rows(
+        self, db: Connection, session: int, rows: Sequence[tuple[int, Row]], commit: int
+    ) -> None:
+        """Store the rows of events, each after its number: all texts first."""
         words = [words_of(row) for _, row in rows if has_words(row)]
-        texts = iter(db.scalars(self.sql.add_texts, words).all() if words else ())
+        ids = db.scalars(sql.TEXT_IDS, {"count": len(words)}).all() if words else []
+        if words:
+            added = zip(ids, words, strict=True)
+            db.execute(sql.ADD_TEXT, [{"text": each, **said} for each, said in added])
+        texts = iter(ids)
         said = [
             {
                 **columns_of(row, number, commit),
@@ -162,14 +172,14 @@ class Journals:
             for number, row in rows
         ]
         if said:
-            db.execute(self.sql.add_events, said)
+            db.execute(sql.ADD_EVENT, said)
 
     def numbers_of(
         self, db: Connection, session: int, resource_ids: Sequence[str]
     ) -> dict[str, int]:
         """Return the numbers of the events that added turns, by the ids of the turns."""
         asked = {"session": session, "ids": [*map(escape, resource_ids)]}
-        return {unescape(each): number for each, number in db.execute(self.sql.numbers, asked)}
+        return {unescape(each): number for each, number in db.execute(sql.NUMBERS, asked)}
 
     def add_beside(
         self, db: Connection, session: int, to: int, companions: Mapping[str, str], key: str | None
@@ -180,31 +190,29 @@ class Journals:
                 {"session": session, "name": escape(name), "body": escape(body)}
                 for name, body in companions.items()
             ]
-            db.execute(self.sql.add_companions, rows)
+            db.execute(sql.ADD_COMPANION, rows)
         if key is not None:
-            db.execute(
-                self.sql.add_command, {"session": session, "key": escape(key), "revision": to}
-            )
+            db.execute(sql.ADD_COMMAND, {"session": session, "key": escape(key), "revision": to})
 
     def add_snapshot(self, db: Connection, session: int, revision: int, snapshot: Snapshot) -> None:
         """Store a snapshot if it continues the newest one, or replaces all (base 0)."""
         mine = {"session": session}
         if snapshot.base == 0:
-            db.execute(self.sql.drop_snapshots, mine)
-        elif snapshot.base != db.scalar(self.sql.newest, mine):
+            db.execute(sql.DROP_SNAPSHOTS, mine)
+        elif snapshot.base != db.scalar(sql.NEWEST, mine):
             return
-        db.execute(self.sql.drop_head, {"its_session": session})
+        db.execute(sql.DROP_HEAD, mine)
         row = {"revision": revision, "piece": snapshot.piece, "head": snapshot.head}
-        db.execute(self.sql.add_snapshot, {**mine, **row})
+        db.execute(sql.ADD_SNAPSHOT, {**mine, **row})
 
     def deleted(self, db: Connection, name: str) -> bool:
         """Delete a session and the texts that only it uses; return whether there was one."""
-        session = db.scalar(self.sql.lock, {"called": escape(name)})
+        session = db.scalar(sql.LOCK, {"called": escape(name)})
         if session is None:
             return False
-        own = db.scalars(self.sql.own_texts, {"session": session}).all()
-        db.execute(self.sql.drop_session, {"session": session})
-        db.execute(self.sql.drop_texts, {"ids": own})
+        own = db.scalars(sql.OWN_TEXTS, {"session": session}).all()
+        db.execute(sql.DROP_SESSION, {"session": session})
+        db.execute(sql.DROP_TEXTS, {"ids": own})
         return True
 
 

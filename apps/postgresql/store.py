@@ -31,7 +31,7 @@ from polycontext.window import Turn
 
 from .journals import Journals
 from .maintenance import Altering
-from .schema import escape, unescape
+from .schema import COMMAND, NAMES, escape, unescape
 from .server import PostgreSQLServer
 
 _SCHEMA = re.compile(r"(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -157,8 +157,8 @@ class PostgreSQLStore:
         require("pool", pool, is_whole(pool, 1), "a number of connections, at least 1")
         self._url = hide_secrets(url)
         self._shared = PostgreSQLServer.shared(url, schema, float(timeout), pool)
-        self._journals = Journals(self._shared.statements, self._shared.damaged)
-        self._altering = Altering(self._shared.tables, self._journals)
+        self._journals = Journals(self._shared.damaged)
+        self._altering = Altering(self._journals)
         self._closing = weakref.finalize(self, self._shared.release)
 
     @property
@@ -184,7 +184,7 @@ class PostgreSQLStore:
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command with that key led, None if there is none."""
         asked = {"called": escape(session_id), "key": escape(key)}
-        return self._server.read(lambda db: db.scalar(self._journals.sql.command, asked))
+        return self._server.read(lambda db: db.scalar(COMMAND, asked))
 
     def list_sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions, in alphabetical order."""
@@ -192,7 +192,7 @@ class PostgreSQLStore:
             sorted(
                 map(
                     unescape,
-                    self._server.read(lambda db: db.scalars(self._journals.sql.names).all()),
+                    self._server.read(lambda db: db.scalars(NAMES).all()),
                 )
             )
         )

@@ -34,19 +34,18 @@ from polycontext.pressure import (
     plan_at,
 )
 from polycontext.pressure.schedule import Schedule
-from polycontext.testing import (
-    FAST,
+from polycontext.testing import FAST, conversations, filled, windows
+from polycontext.testing.law_inputs import Known, Strategies, for_parameter, inputs_of
+from polycontext.testing.law_strategies import projectors
+from polycontext.testing.strategies import (
+    CALL_IDS,
     TARGETS,
     TEXTS,
     Move,
-    conversations,
-    filled,
+    calling_turns,
     lived_windows,
-    windows,
+    plain_turns,
 )
-from polycontext.testing.law_inputs import Known, Strategies, for_parameter, inputs_of
-from polycontext.testing.law_strategies import projectors
-from polycontext.testing.strategies import CALL_IDS, calling_turns, plain_turns
 from polycontext.window import ContextWindow, Role, Store, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.store import StoreComonad

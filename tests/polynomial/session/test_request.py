@@ -5,7 +5,8 @@ from hypothesis import example, given
 
 from polycontext.base import UnknownNameError
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.testing import FAST, Move
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Move
 from polycontext.window import (
     REQUEST_OVERHEAD,
     InvalidMessagesError,

@@ -18,7 +18,8 @@ from polycontext.polynomial import (
     ContextState,
 )
 from polycontext.pressure import AdaptiveThreshold, ConflictError, FixedThreshold, Signals
-from polycontext.testing import FAST, Move
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Move
 from polycontext.window import (
     InvalidTurnError,
     OrderError,

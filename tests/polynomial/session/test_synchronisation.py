@@ -23,7 +23,7 @@ from polycontext.polynomial.session.commands import Add, Together, WriteRequest
 from polycontext.polynomial.session.synchronisation import Gist, Kept, pair_view
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError
-from polycontext.testing import Move
+from polycontext.testing.strategies import Move
 from polycontext.window import InvalidTurnError, OrderError, Part, ToolCall, Turn
 from polycontext.window.filler import OPENING
 from polycontext.window.providers.tool_pairs import NO_RESULT

@@ -310,20 +310,6 @@ def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) 
     assert restored_one.conversation == session.conversation == replayed_one.conversation
 
 
-def test_a_summariser_of_the_callers_own_reads_again() -> None:
-    """A snapshot keeps nothing that a custom summariser has read."""
-
-    class Own(ExtractiveSummariser):
-        """Be another one."""
-
-    session = ContextSession(600, counter=WORDS, projector=ContextProjector(Own()))
-    empty = session.conversation
-    talked(session, 0, 200)
-    assert session.conversation.past.remembered() is not None
-    assert orjson.loads(decompress(snapshot_of(empty, session.conversation).head))["read"] is None
-    assert empty.past.remembered() is None
-
-
 @pytest.mark.parametrize("text", [
     b"[]", b"[1]", b"null", b"[[1],[],[[],[],[],[],[]],[],0,0,[],[]]",
     b"[[],[[1,[2]]],[[],[],[],[],[]],[],0,0,[],[]]",

@@ -10,7 +10,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from textwrap import dedent
@@ -23,7 +22,6 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.polynomial.stores import (
-    InMemoryStore,
     Snapshot,
     SQLiteStore,
 )
@@ -33,12 +31,6 @@ from polycontext.pressure import ConflictError
 from polycontext.testing.store_lives import lived_events
 from polycontext.window import ContextItem, Turn
 from tests.polynomial.conversations import WORDS, text_of
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Return where a store may be."""
-    return tmp_path / "sessions.db"
 
 
 def opened(path: Path | str, **options: object) -> ContextSession:
@@ -359,16 +351,6 @@ def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
     assert cleaned == [False, False, True]
 
 
-def test_threads_and_tasks_write_one_session(path: Path) -> None:
-    """Numbers are contiguous and nothing is lost, whoever writes."""
-    with opened(path) as session, ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda number: session.add_user_turn(f"turn {number}"), range(200)))
-        assert sorted(turn.text for turn in session.log()) == sorted(
-            f"turn {number}" for number in range(200)
-        )
-        assert session.history.revision == len(session.history.events())
-
-
 def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> None:
     """Two sessions of one journal continue from each other's snapshots."""
     with opened(path) as one, opened(path) as other:
@@ -442,22 +424,6 @@ def test_a_journal_moves_from_a_text_into_a_file(path: Path) -> None:
     store.close()
 
 
-def test_every_kind_of_event_is_one_row(path: Path) -> None:
-    """Every kind of event is stored as one row and read back by another process."""
-    events = lived_events()
-    kinds = {type(event).__name__ for event in events}
-    assert kinds == {
-        "TurnEvent",
-        "CompressEvent",
-        "RecallEvent",
-        "PromoteEvent",
-        "ClearEvent",
-        "RewindEvent",
-        "EraseEvent",
-        "PatchEvent",
-    }
-
-
 # --- where a store is -----------------------------------------------------------------------
 
 
@@ -525,17 +491,6 @@ def test_tasks_open_and_close(path: Path) -> None:
         return [turn.text for turn in again.log()]
 
     assert sorted(asyncio.run(talk())) == sorted(f"turn {number}" for number in range(40))
-
-
-def test_a_store_can_be_passed_in_place_of_its_path() -> None:
-    """Sessions in it are opened, listed and deleted; it is its owner's to close."""
-    store = InMemoryStore()
-    with ContextSession.open(store, "s", max_tokens=1000, counter=WORDS) as session:
-        session.add_user_turn("one")
-    session.add_user_turn("two")
-    assert ContextSession.history.list_sessions(store) == ("s",)
-    assert ContextSession.history.delete(store, "s")
-    assert store.list_sessions() == ()
 
 
 def test_a_journal_that_is_read_in_part_knows_what_gists_stand_for(path: Path) -> None:

@@ -11,10 +11,10 @@ from polycontext.testing.strict import (
     StrictAnthropic,
     StrictChat,
     StrictGemini,
-    StrictProvider,
     StrictResponses,
     check_request,
 )
+from polycontext.testing.strict.provider import StrictProvider
 from polycontext.window import InvalidMessagesError
 from tests.testing.strict.bad_anthropic import BAD
 from tests.testing.strict.bad_chat import chat_requests
