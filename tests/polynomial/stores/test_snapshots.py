@@ -278,7 +278,7 @@ def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) 
 
     session = session_of()
     empty = session.conversation
-    talked(session, 0, 500)
+    talked(session, 0, 240)
     now, events = session.conversation, session.history.events()
     snapshot = snapshot_of(empty, now)
     reads: list[tuple[int, int]] = []
@@ -305,7 +305,7 @@ def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) 
     assert found[2] == now.past.batches.length, "what was read last is behind all that yielded"
     replayed_one, restored_one = session_of(replay(events, empty)), session_of(there)
     for each in (session, replayed_one, restored_one):
-        talked(each, 500, 620)
+        talked(each, 240, 300)
         each.compress(0.2, query="which pump is stuck?")
     assert restored_one.conversation == session.conversation == replayed_one.conversation
 

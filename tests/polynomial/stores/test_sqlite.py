@@ -250,10 +250,11 @@ def _use(path: Path, revision: int) -> bool:
     return refused > 0
 
 
+@pytest.mark.usefixtures("often")
 def test_a_damaged_snapshot_costs_time_and_nothing_else(path: Path) -> None:
     """A damaged snapshot is ignored: all events are replayed, and a new one is made soon."""
     with opened(path) as session:
-        for number in range(600):
+        for number in range(150):
             session.add_user_turn(f"{number} is said")
         conversation = session.conversation
     for damage in (
@@ -280,15 +281,16 @@ def test_a_damaged_snapshot_costs_time_and_nothing_else(path: Path) -> None:
 
 
 @pytest.mark.gate
+@pytest.mark.usefixtures("often")
 def test_words_stand_in_the_file_once(path: Path) -> None:
     """A turn's words are in the file once, despite compressions, recalls and snapshots."""
     with opened(path) as session:
         session.add_user_turn("a very particular word: Zwetschgenknödel")
-        for number in range(300):
+        for number in range(80):
             session.add_assistant_turn(f"{number}: {'so ' * 20}")
             session.compress(0.05)
             session.recall("t1")
-        assert session.history.revision > 600
+        assert session.history.revision > 160
     assert path.read_bytes().count("Zwetschgenknödel".encode()) == 1
 
 
@@ -300,7 +302,7 @@ def test_what_is_deleted_is_nowhere(path: Path) -> None:
     ):
         kept.add_user_turn("this stays")
         session.documents.accompany("secret", Secret())
-        for number in range(400):
+        for number in range(100):
             session.add_user_turn(
                 f"{number}: the secret is Quittengelee", idempotency_key=f"Quittengelee {number}"
             )
@@ -351,17 +353,18 @@ def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
     assert cleaned == [False, False, True]
 
 
+@pytest.mark.usefixtures("often")
 def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> None:
     """Two sessions of one journal continue from each other's snapshots."""
     with opened(path) as one, opened(path) as other:
-        for number in range(450):
-            (one, other)[number // 150 % 2].add_user_turn(f"one {number}")
+        for number in range(120):
+            (one, other)[number // 40 % 2].add_user_turn(f"one {number}")
             (other if number % 3 else one).add_user_turn(f"other {number}")
         store = one._writer.store
         assert isinstance(store, SQLiteStore)
         found = store.opened("s")
         assert found is not None
-        assert len(found.stored.events) < 300
+        assert len(found.stored.events) < 80
         assert len(found.pieces) >= 3
         assert {each._writer._snapped.revision for each in (one, other)} == {found.pieces[-1][0]}, (
             "both know the newest"
@@ -394,11 +397,12 @@ def test_a_snapshot_that_goes_on_from_another_is_left_out(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.usefixtures("often")
 def test_ids_of_items_go_on_in_another_process(path: Path) -> None:
     """Where snapshots spare the reading of old turns, ids of items are known all the same."""
     with opened(path) as session:
         session.attach(ContextItem("x = 1", "code", id="ctx-900"))
-        for number in range(300):
+        for number in range(80):
             session.add_user_turn(f"{number} is said")
     code = """
         import sys
@@ -413,7 +417,7 @@ def test_ids_of_items_go_on_in_another_process(path: Path) -> None:
 def test_a_journal_moves_from_a_text_into_a_file(path: Path) -> None:
     """`load` with a store writes the whole journal, which opens as the same conversation."""
     session = ContextSession(300, counter=WORDS)
-    for number in range(400):
+    for number in range(100):
         session.add_user_turn(f"{number} is said")
     store = SQLiteStore(path)
     moved = ContextSession.history.load(text_of(session), counter=WORDS, url=store, session_id="s")
