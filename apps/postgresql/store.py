@@ -195,7 +195,8 @@ class PostgreSQLStore:
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command with that key led, None if there is none."""
         asked = {"called": escape(session_id), "key": escape(key)}
-        return self._server.read(lambda db: db.scalar(sql.COMMAND, asked))
+        found: int | None = self._server.read(lambda db: db.scalar(sql.COMMAND, asked))
+        return found
 
     def list_sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions, in alphabetical order."""
