@@ -198,19 +198,6 @@ def erased_beside(folder: Path, rounds: int, random: Random) -> Tally:
     return tally
 
 
-def _count(tally: Tally, path: Path, name: str, each: int) -> None:
-    """Count what is lost, doubled or out of order of the turns ``0..each`` of a session."""
-    with _session(path, name) as session:
-        said = [turn.text for turn in session.log()]
-    tally.lost += each - len(set(said))
-    tally.duplicated += len(said) - len(set(said))
-    tally.half += said != [f"turn {number}" for number in range(each)]
-
-
-def _session(path: Path, name: str) -> ContextSession:
-    return ContextSession.open(path, name, max_tokens=BUDGET, counter=WORDS, timeout=60)
-
-
 def _child(act: Callable[[], None]) -> int:
     """Do something in a forked process, and return its number."""
     child = os.fork()
