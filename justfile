@@ -58,7 +58,7 @@ fresh *arguments:
 deep *paths:
     HYPOTHESIS_PROFILE=deep uv run pytest --numprocesses auto --timeout 0 -m "hypothesis or deep" {{ paths }}
 
-# Drive scripted tool loops through strict providers, one or (--mixed) all vendors: [--mixed] [--seeds A-B] [--jobs N] [--results FILE] [--http] [--unbound].
+# Drive scripted tool loops through strict providers, one or (--mixed) all vendors: [--mixed] [--seeds A-B] [--jobs N] [--http].
 strict *arguments:
     uv run python -m tests.strict.loops {{ arguments }}
 

@@ -10,8 +10,9 @@ from polycontext.base import PolycontextError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import AdaptiveThreshold, FixedThreshold, Signals
-from polycontext.testing import FAST, PROSE, Move, conversations
+from polycontext.testing import FAST, conversations
 from polycontext.testing.store_lives import note_patch
+from polycontext.testing.strategies import PROSE, Move
 from polycontext.window import Turn
 
 

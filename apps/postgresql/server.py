@@ -25,7 +25,7 @@ from polycontext.base import InvalidOptionError
 from polycontext.polynomial import StoreBusyError, StoreError
 from polycontext.polynomial.stores import hide_secrets
 
-from .schema import VERSION, Statements, Tables, prepare
+from .schema import VERSION, prepare
 
 T = TypeVar("T")
 
@@ -47,8 +47,6 @@ class PostgreSQLServer:
 
     def __init__(self, url: str, schema: str, timeout: float, pool: int) -> None:
         self.name, self.timeout, self.users = f"store {hide_secrets(url)!r}", timeout, 0
-        self.tables = Tables(schema)
-        self.statements = Statements(self.tables)
         self._url, self._pool = parse_url(url), pool
         self._engine = create_engine(
             self._url,
@@ -56,7 +54,7 @@ class PostgreSQLServer:
             max_overflow=0,
             pool_timeout=timeout,
             hide_parameters=True,
-            connect_args=self._connect_arguments(),
+            connect_args=self._connect_arguments(schema),
         )
         # All reads of a transaction see one snapshot, whatever others write meanwhile.
         self._reading = self._engine.execution_options(
@@ -64,7 +62,7 @@ class PostgreSQLServer:
         )
         self._threads = ThreadPoolExecutor(pool, "polycontext-postgresql")
         try:
-            other = self.write(lambda db: prepare(db, self.tables))
+            other = self.write(lambda db: prepare(db, schema))
         except BaseException:
             self._engine.dispose()
             raise
@@ -73,7 +71,7 @@ class PostgreSQLServer:
             problem = f"the tables in the schema {schema!r} are those of {other:.40}"
             raise StoreError(self.name, problem, f"Use another schema, this one reads {VERSION}")
 
-    def _connect_arguments(self) -> dict[str, Any]:
+    def _connect_arguments(self, schema: str) -> dict[str, Any]:
         """Return the connection arguments that the URL does not set.
 
         They bound every wait, for the network as well as for other writers.
@@ -93,8 +91,8 @@ class PostgreSQLServer:
         held = max(10_000, milliseconds)
         options = (
             f"-c lock_timeout={milliseconds} -c idle_in_transaction_session_timeout={held} "
-            f"{told.get('options', '')}"
-        ).strip()
+            f'{told.get("options", "")} -c search_path="{schema}"'
+        )
         return {
             **{name: value for name, value in ours.items() if name not in told},
             "options": options,

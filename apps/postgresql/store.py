@@ -2,7 +2,7 @@
 
 import re
 import weakref
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -10,6 +10,7 @@ from math import isfinite
 from random import uniform
 from secrets import randbits
 from time import monotonic, sleep
+from typing import Any
 
 from attrs import evolve, field, frozen
 from sqlalchemy import Connection
@@ -24,13 +25,14 @@ from polycontext.polynomial.stores import (
     Rewritten,
     Snapshot,
     Stored,
+    check_fork,
     hide_secrets,
 )
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 
-from .journals import Journals
-from .maintenance import Altering
+from . import schema as sql
+from .journals import PostgreSQLJournal, turn_row
 from .schema import escape, unescape
 from .server import PostgreSQLServer
 
@@ -77,43 +79,54 @@ class _Commit:
         yield "idempotency_key", self.key or ""
         yield from (("companion", name) for name in self.companions)
 
-    def store(self, journals: Journals, db: Connection) -> int | None:
+    @property
+    def revision(self) -> int:
+        """Return the revision that the commit leads to."""
+        return self.base + len(self.events)
+
+    def store(self, damaged: Callable[[str], StoreError], db: Connection) -> int | None:
         """Store the commit and return None; otherwise return the session's revision.
 
         That is `base` if the session is reserved for another writer. Idempotent.
         """
-        to = self.base + len(self.events)
-        session = self._move(journals, db)
+        called = {"called": escape(self.name)}
+        session = self._move(damaged, db, {**called, "writer": self.by.writer})
         if session is not None:
-            journals.add_beside(db, session, to, self.companions, self.key)
-            if self.snapshot is not None:
-                journals.add_snapshot(db, session, to, self.snapshot)
+            journal = PostgreSQLJournal(db, damaged, session, self.revision)
+            journal.add_beside(self.companions, self.key, self.snapshot)
             return None
         # If these events are stored already, only the answer to their commit was lost.
-        if self.events and journals.has(db, self.name, self.base + 1, self.number):
+        at = {**called, "number": self.base + 1}
+        if self.events and db.scalar(sql.COMMIT_AT, at) == self.number:
             return None
-        _, found = journals.found(db, self.name)
+        found = PostgreSQLJournal.find(db, damaged, self.name).revision
         if found != self.base and self.by.lost:
-            journals.reserve(db, self.name, self.by.writer)
+            db.execute(sql.IN_PASSING)
+            reserved = {"writer": self.by.writer, "reserved": sql.RESERVED}
+            db.execute(sql.RESERVE, {**called, **reserved})
         return found
 
-    def _move(self, journals: Journals, db: Connection) -> int | None:
+    def _move(
+        self, damaged: Callable[[str], StoreError], db: Connection, where: dict[str, Any]
+    ) -> int | None:
         """Move the session, store the events and return the session's number.
 
-        Return None if the session is not at `base`.
+        Return None if the session is not at `base`. Other writers wait until this transaction ends.
         """
+        where |= {"base": self.base, "to": self.revision}
+        session: int | None
         match self.events:
             case [TurnEvent() as event] if self.base:
-                return journals.moved_by_turn(
-                    db, self.name, self.base, event, commit=self.number, writer=self.by.writer
-                )
+                row = turn_row(event, self.revision, self.number)
+                session = db.scalar(sql.ADD_TURN, {**where, **row})
             case events:
-                session = journals.moved(
-                    db, self.name, self.base, self.base + len(events), self.by.writer
-                )
+                session = db.scalar(sql.MOVE, where)
+                if session is None and self.base == 0:
+                    session = db.scalar(sql.BEGIN, where)
                 if session is not None:
-                    journals.add_events(db, session, self.base, events, self.number)
-                return session
+                    journal = PostgreSQLJournal(db, damaged, session, self.base)
+                    journal.add_events(events, self.number)
+        return session
 
 
 @contextmanager
@@ -157,8 +170,6 @@ class PostgreSQLStore:
         require("pool", pool, is_whole(pool, 1), "a number of connections, at least 1")
         self._url = hide_secrets(url)
         self._shared = PostgreSQLServer.shared(url, schema, float(timeout), pool)
-        self._journals = Journals(self._shared.statements, self._shared.damaged)
-        self._altering = Altering(self._shared.tables, self._journals)
         self._closing = weakref.finalize(self, self._shared.release)
 
     @property
@@ -171,20 +182,21 @@ class PostgreSQLStore:
 
     def load(self, session_id: str, after: int = 0) -> Stored:
         """Return the events after revision `after`, and the companions."""
-        return self._server.read(lambda db: self._journals.stored(db, session_id, after))
+        return self._server.read(lambda db: self._find(db, session_id).load(after))
 
     def opened(self, session_id: str) -> Opened | None:
         """Return a session as its newest snapshot and the events since.
 
         Return None if there is no snapshot.
         """
-        found = self._server.read(lambda db: self._journals.snapshot(db, session_id))
+        found = self._server.read(lambda db: self._find(db, session_id).opened())
         return None if found is None else Opened(*found, partial(self._turns_between, session_id))
 
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command with that key led, None if there is none."""
         asked = {"called": escape(session_id), "key": escape(key)}
-        return self._server.read(lambda db: db.scalar(self._journals.sql.command, asked))
+        found: int | None = self._server.read(lambda db: db.scalar(sql.COMMAND, asked))
+        return found
 
     def list_sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions, in alphabetical order."""
@@ -192,7 +204,7 @@ class PostgreSQLStore:
             sorted(
                 map(
                     unescape,
-                    self._server.read(lambda db: db.scalars(self._journals.sql.names).all()),
+                    self._server.read(lambda db: db.scalars(sql.NAMES).all()),
                 )
             )
         )
@@ -230,16 +242,26 @@ class PostgreSQLStore:
         Raises:
             ConflictError: the new id is taken, or the other session has fewer events.
         """
-        self._server.write(
-            lambda db: self._altering.fork(db, session_id, new_id, revision, companions)
-        )
+
+        def work(db: Connection) -> None:
+            there, journal = self._find(db, new_id), self._find(db, session_id)
+            taken = None if there.session is None else there.revision
+            check_fork(new_id, taken, revision, journal.revision)
+            session = db.scalar(sql.BEGIN, {"called": escape(new_id), "to": revision})
+            if session is None:  # another writer was first
+                check_fork(new_id, 0, revision, journal.revision)
+            fork = evolve(there, session=session, revision=revision)
+            journal.copy_to(fork)
+            fork.add_beside(companions, None, None)
+
+        self._server.write(work)
 
     def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
         """Return, by session, the ids of the turns that may be copies of these.
 
         A copy has the same time and role.
         """
-        return self._server.read(lambda db: self._altering.holders(db, session_id, resource_ids))
+        return self._server.read(lambda db: self._find(db, session_id).holders(resource_ids))
 
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
         """Rewrite the journals of several sessions, all or none.
@@ -249,7 +271,21 @@ class PostgreSQLStore:
         Raises:
             ConflictError: a session does not have as many events as its `base` says.
         """
-        self._server.write(lambda db: self._altering.rewrite(db, journals))
+
+        def work(db: Connection) -> None:
+            # Sessions are locked in alphabetical order, so concurrent calls wait for one another.
+            for name, rewritten in sorted(journals.items()):
+                journal = self._find(db, name, locks=True)
+                if journal.session is None or journal.revision != rewritten.base:
+                    raise ConflictError("session revision", rewritten.base, journal.revision)
+                commit = randbits(63)
+                journal.replace_events(rewritten.events, commit)
+                journal.add_events(rewritten.added, commit)
+                journal.run(sql.DROP_SNAPSHOTS)
+                journal.run(sql.DROP_WORDS)
+                journal.run(sql.SET_REVISION, revision=rewritten.base + len(rewritten.added))
+
+        self._server.write(work)
 
     def search(self, session_id: str, query: str, limit: int) -> tuple[Found, ...]:
         """Return at most `limit` turns that match `query`, best first.
@@ -257,9 +293,9 @@ class PostgreSQLStore:
         New turns are indexed first.
         """
         asked = AskedWords.of(query)
-        while not self._server.write(lambda db: self._altering.index(db, session_id)):
+        while not self._server.write(lambda db: self._find(db, session_id).index_some()):
             pass
-        return self._server.read(lambda db: self._altering.search(db, session_id, asked, limit))
+        return self._server.read(lambda db: self._find(db, session_id).search(asked, limit))
 
     def delete(self, session_id: str) -> bool:
         """Delete a session with all its data; return whether there was one.
@@ -271,7 +307,7 @@ class PostgreSQLStore:
         def work(db: Connection) -> bool:
             nonlocal there
             # If the answer to a commit was lost, the retry finds no session.
-            there = self._journals.deleted(db, session_id) or there
+            there = self._find(db, session_id, locks=True).delete() or there
             return there
 
         return self._server.write(work)
@@ -315,7 +351,7 @@ class PostgreSQLStore:
             if len(escape(name).encode()) > _LONGEST_NAME:
                 raise InvalidOptionError(what, name, f"at most {_LONGEST_NAME:,} bytes")
         server, end = self._server, monotonic() + self._shared.timeout
-        while (found := server.write(partial(commit.store, self._journals))) == commit.base:
+        while (found := server.write(partial(commit.store, server.damaged))) == commit.base:
             if monotonic() > end:
                 problem = (
                     f"other writers were let first for more than the {server.timeout:g} seconds "
@@ -327,6 +363,7 @@ class PostgreSQLStore:
             raise ConflictError("session revision", commit.base, found)
 
     def _turns_between(self, session_id: str, first: int, last: int) -> tuple[Turn, ...]:
-        return self._server.read(
-            lambda db: self._journals.turns_between(db, session_id, first, last)
-        )
+        return self._server.read(lambda db: self._find(db, session_id).turns_between(first, last))
+
+    def _find(self, db: Connection, session_id: str, *, locks: bool = False) -> PostgreSQLJournal:
+        return PostgreSQLJournal.find(db, self._shared.damaged, session_id, locks=locks)

@@ -28,7 +28,7 @@ from .store_lives import HOSTILE, is_time, note_patch, session_of, take_step
 OpenStore = Callable[[], SessionStore]
 
 _WRITERS, _TURNS_EACH = 8, 12
-_MANY = 700
+_MANY = 320
 _SEARCHED = 60
 _SYNTAX = (
     '"',
@@ -109,7 +109,7 @@ def going_back_is_only_more(open_store: OpenStore) -> None:
     """
     with open_and_close(open_store) as store:
         session = session_of(store)
-        for number in range(_MANY // 4):
+        for number in range(_MANY // 2):
             take_step(session, number)
             if is_time(number, 23):
                 session.history.rewind(session.history.revision - number % 9)
@@ -147,7 +147,7 @@ def a_fork_goes_on_by_itself(open_store: OpenStore) -> None:
     """
     with open_and_close(open_store) as store:
         session = session_of(store)
-        for number in range(_MANY // 2):
+        for number in range(_MANY):
             take_step(session, number)
         store.append("s", session.history.revision, [], {"notes": '{"seen":1}'})
         half = session.history.revision // 2

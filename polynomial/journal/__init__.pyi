@@ -1,5 +1,5 @@
 from . import json_patch, receipts, rows, snapshots, source_ranges, timeline
-from .conversation import Conversation, replay, replayed
+from .conversation import replayed
 from .events import (
     ERASED,
     ClearEvent,
@@ -11,11 +11,10 @@ from .events import (
     RewindEvent,
     TurnEvent,
     is_erased,
-    standing,
 )
 from .json_patch import patched
-from .receipts import CompressionReceipt, receipt_of, receipt_schema
-from .remaking import Checked, Verdict, check_compressions
+from .receipts import CompressionReceipt, receipt_schema
+from .remaking import Verdict
 from .rows import event_from_json, event_to_json
 from .source_ranges import with_sources
 from .spending import SPENT, Spent, spent_in
@@ -23,11 +22,9 @@ from .spending import SPENT, Spent, spent_in
 __all__ = [
     "ERASED",
     "SPENT",
-    "Checked",
     "ClearEvent",
     "CompressEvent",
     "CompressionReceipt",
-    "Conversation",
     "EraseEvent",
     "Event",
     "MoveEvent",
@@ -36,22 +33,18 @@ __all__ = [
     "Spent",
     "TurnEvent",
     "Verdict",
-    "check_compressions",
     "event_from_json",
     "event_to_json",
     "is_erased",
     "json_patch",
     "patched",
-    "receipt_of",
     "receipt_schema",
     "receipts",
-    "replay",
     "replayed",
     "rows",
     "snapshots",
     "source_ranges",
     "spent_in",
-    "standing",
     "timeline",
     "with_sources",
 ]

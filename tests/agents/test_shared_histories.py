@@ -10,7 +10,8 @@ from polycontext.agent_context import AgentContext, ContextPatch
 from polycontext.agent_context.records import AuditContext
 from polycontext.agents import AgentMachine, AgentMemory, Recollection, SharedContext
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.journal import ClearEvent, Spent, spent_in, standing
+from polycontext.polynomial.journal import ClearEvent, Spent, spent_in
+from polycontext.polynomial.journal.events import standing
 from polycontext.window import Role, ToolCall, Turn
 
 USAGE = {"usage": {"prompt_tokens": 90, "completion_tokens": 10}}

@@ -16,10 +16,11 @@ import time
 import traceback
 from pathlib import Path
 
+from attrs import frozen
+
 from tests.attack import server
 from tests.attack.hostile import KINDS, hostile_text
 from tests.attack.readers import READERS, SMALL, Reader
-from tests.laws.internal.readers import Cost
 
 MOST_SECONDS, MOST_MEGABYTES = 1.0, 300.0
 """The most that reading one megabyte may cost."""
@@ -30,6 +31,16 @@ FULL, PROBE, SHORT = 1_000_000, 20_000, 50_000
 _MEMORY = 6_000_000_000
 _GENEROUS = 30
 """Factor on the bound in the short form, which finds quadratic costs on busy machines too."""
+
+
+@frozen
+class Cost:
+    """The cost of reading one text: CPU seconds, and peak memory in megabytes."""
+
+    seconds: float
+    megabytes: float
+
+
 _NO_ANSWER = Cost(math.inf, math.inf)
 
 

@@ -10,18 +10,16 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from time import sleep
 
 from polycontext.base import PolycontextError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
-from tests.faults.crowds import crowd_of_processes, crowd_of_tasks, crowd_of_threads
+from tests.faults.crowds import crowd_of_processes
 from tests.faults.numbered_commands import BUDGET, SESSION, Tally, judge, opened, say
 from tests.faults.processes import ending, in_a_child, joined, kill_writers, started
 from tests.polynomial.conversations import WORDS
 
-NOBODY = 65534
 LONGEST = (0.02, 0.5)
 """Seconds that a writer lives while it opens the file, and then: some dozens of commits."""
 
@@ -67,49 +65,6 @@ def filled(folder: Path, rounds: int, random: Random) -> Tally:
                 judge(session, last, tally)
 
     return in_a_child(Tally("disk full"), fill)
-
-
-def read_only(folder: Path, rounds: int, random: Random) -> Tally:
-    """Read and write a read-only file or folder as an unprivileged user; nothing may change."""
-    # Not in `folder`: pytest shuts others out of its folders anew whenever it is started somewhere.
-    with TemporaryDirectory(prefix="polycontext-") as outside:
-        Path(outside).chmod(0o755)
-        return _read_only(Path(outside), rounds)
-
-
-def _read_only(folder: Path, rounds: int) -> Tally:
-    path = folder / "inside" / "read_only.db"
-    path.parent.mkdir()
-    with opened(path) as session:
-        for number in range(20):
-            say(session, number)
-    before = path.read_bytes()
-
-    def refuse(tally: Tally) -> None:
-        os.setuid(NOBODY) if os.getuid() == 0 else None
-        for _ in range(rounds):
-            tally.rounds += 1
-            try:
-                with opened(path) as session:
-                    judge(session, 19, tally)
-                    say(session, 20)
-            except StoreError as error:
-                tally.told += bool(error.legal)
-            else:
-                tally.silent += 1
-
-    tally = Tally("read-only", acknowledged=20)
-    for file, room in ((0o444, 0o777), (0o444, 0o555), (0o666, 0o555), (0o000, 0o777)):
-        path.chmod(file)
-        path.with_name(f"{path.name}.lock").chmod(0o666)
-        path.parent.chmod(room)
-        tally = in_a_child(tally, refuse)
-    path.parent.chmod(0o755)
-    path.chmod(0o644)
-    tally.lost += path.read_bytes() != before
-    with opened(path) as session:
-        judge(session, 19, tally)
-    return tally
 
 
 def damaged(folder: Path, rounds: int, random: Random) -> Tally:
@@ -166,44 +121,9 @@ def backwards(folder: Path, rounds: int, random: Random) -> Tally:
     return tally
 
 
-def crowded(folder: Path, rounds: int, random: Random) -> Tally:
-    """Let four processes with the same keys open one file again and again: each key once."""
-    path, each = folder / "crowded.db", 10 * rounds
-    tally = Tally("4 with the same keys", rounds=4)
-
-    def write(own: Tally) -> None:
-        for first in range(0, each, 5):
-            with opened(path) as session:
-                for number in range(first, first + 5):
-                    session.add_user_turn(f"turn {number}", idempotency_key=f"{number}")
-                    own.acknowledged += 1
-
-    children = [started(Tally("", rounds=writer), write) for writer in range(4)]
-    tally.acknowledged = sum(joined(*child).acknowledged for child in children)
-    _count(tally, path, SESSION, each)
-    return tally
-
-
 def processes(folder: Path, rounds: int, random: Random) -> Tally:
     """Let four processes write one session."""
     return crowd_of_processes(Tally("4 to one session"), folder / "processes.db", rounds)
-
-
-def apart(folder: Path, rounds: int, random: Random) -> Tally:
-    """Let four processes write a session each."""
-    path, tally = folder / "apart.db", Tally("4 to four sessions", rounds=4)
-
-    def write(own: Tally) -> None:
-        with _session(path, f"s{own.rounds}") as session:
-            for number in range(rounds):
-                session.add_user_turn(f"turn {number}")
-                own.acknowledged += 1
-
-    children = [started(Tally("", rounds=writer), write) for writer in range(4)]
-    tally.acknowledged = sum(joined(*child).acknowledged for child in children)
-    for writer in range(4):
-        _count(tally, path, f"s{writer}", rounds)
-    return tally
 
 
 def killed_beside(folder: Path, rounds: int, random: Random) -> Tally:
@@ -278,19 +198,6 @@ def erased_beside(folder: Path, rounds: int, random: Random) -> Tally:
     return tally
 
 
-def _count(tally: Tally, path: Path, name: str, each: int) -> None:
-    """Count what is lost, doubled or out of order of the turns ``0..each`` of a session."""
-    with _session(path, name) as session:
-        said = [turn.text for turn in session.log()]
-    tally.lost += each - len(set(said))
-    tally.duplicated += len(said) - len(set(said))
-    tally.half += said != [f"turn {number}" for number in range(each)]
-
-
-def _session(path: Path, name: str) -> ContextSession:
-    return ContextSession.open(path, name, max_tokens=BUDGET, counter=WORDS, timeout=60)
-
-
 def _child(act: Callable[[], None]) -> int:
     """Do something in a forked process, and return its number."""
     child = os.fork()
@@ -305,28 +212,13 @@ def _kill(child: int) -> None:
     os.waitpid(child, 0)
 
 
-def threads(folder: Path, rounds: int, random: Random) -> Tally:
-    """Let eight threads write one session."""
-    return crowd_of_threads(Tally("8 threads"), folder / "threads.db", rounds)
-
-
-def tasks(folder: Path, rounds: int, random: Random) -> Tally:
-    """Let eight tasks write one session."""
-    return crowd_of_tasks(Tally("8 tasks"), folder / "tasks.db", rounds)
-
-
 FAULTS: tuple[tuple[Callable[[Path, int, Random], Tally], int], ...] = (
     (killed, 200),
     (filled, 20),
-    (read_only, 5),
     (damaged, 200),
     (backwards, 20),
-    (crowded, 100),
     (processes, 1_000),
-    (apart, 1_000),
     (killed_beside, 60),
     (erased_beside, 50),
-    (threads, 500),
-    (tasks, 500),
 )
 """The faults, each with its rounds in a full run."""

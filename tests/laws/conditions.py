@@ -107,10 +107,6 @@ SEEN: list[tuple[str, str, Condition]] = [
      lambda given: given["first_view"] == given["second_view"]),
     ("view_order_is_transitive", "a chain",
      lambda given: given["first_view"] <= given["second_view"] <= given["third_view"]),
-    ("compressing_is_monotone", "ordered views",
-     lambda given: given["first_view"] <= given["second_view"] != given["first_view"]),
-    ("compress_undoes_expand", "a compressed view",
-     lambda given: given["first_view"] <= given["ceiling"]),
     ("expand_and_compress_are_adjoint", "a compressed view",
      lambda given: given["first_view"] <= given["ceiling"]),
     ("order_is_kept", "gists", lambda given: bool(compressed(given).gisted)),
@@ -171,17 +167,6 @@ SEEN: list[tuple[str, str, Condition]] = [
     ("a_context_is_within_its_budget", "one that is not",
      lambda given: accepts(lambda: given["build"](
         evolve(given["node"], budget=given["max_tokens"]), given["now"]))),
-    ("refs_become_ids_and_back", "an entity without an id",
-     lambda given: any(ref.startswith("gen_") for ref in given["registry"])),
-    ("no_known_id_is_shown", "an entity", lambda given: len(given["registry"]) > 1),
-    ("a_ref_is_assigned_once", "a removed entity",
-     lambda given: bool(given["registry"].tombstones)),
-    ("a_diff_leads_there_and_back", "two contexts that differ",
-     lambda given: given["context"] != given["other_context"]),
-    ("a_write_needs_its_right_and_changes_its_key_alone", "a right", lambda given: accepts(
-        lambda: given["validator"].validate_write(given["writer"], *given["write"][:2]))),
-    ("a_write_needs_its_right_and_changes_its_key_alone", "no right", lambda given: not accepts(
-        lambda: given["validator"].validate_write(given["writer"], *given["write"][:2]))),
     ("a_node_reads_only_its_cells", "an exchange that was closed",
      lambda given: bool(given["now"].conversation.recent_turns)),
 ]  # fmt: skip

@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC
-from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -12,12 +10,10 @@ from attrs import evolve, frozen
 from hypothesis import strategies as st
 from statemachine import State
 
-from polycontext.agent_context import AgentContext, ContextValidator, deserialize, diff, serialize
-from polycontext.agent_context.validator import DEFAULT_RIGHTS
 from polycontext.agents import AgentMachine
-from polycontext.base import Law, PolycontextError
-from polycontext.linearity import LinearityMap, ResourceClass, Tag, constraint_sentences
-from polycontext.nodes import ComponentRenderer, SessionIdRegistry
+from polycontext.base import Law
+from polycontext.linearity import LinearityMap, ResourceClass, Tag
+from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     ContextMachine,
@@ -35,23 +31,21 @@ from polycontext.pressure import (
     plan_at,
 )
 from polycontext.pressure.schedule import Schedule
-from polycontext.testing import (
-    FAST,
+from polycontext.testing import FAST, conversations, filled, windows
+from polycontext.testing.law_inputs import Known, Strategies, for_parameter, inputs_of
+from polycontext.testing.law_strategies import projectors
+from polycontext.testing.strategies import (
+    CALL_IDS,
     TARGETS,
     TEXTS,
     Move,
-    conversations,
-    filled,
+    calling_turns,
     lived_windows,
-    windows,
+    plain_turns,
 )
-from polycontext.testing.law_inputs import Known, Strategies, for_parameter, inputs_of
-from polycontext.testing.law_strategies import projectors
-from polycontext.testing.strategies import CALL_IDS, calling_turns, plain_turns
 from polycontext.window import ContextWindow, Role, Store, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.store import StoreComonad
-from tests.attack.hostile import KINDS, hostile_text
 from tests.sessions import sessions
 
 
@@ -372,83 +366,7 @@ def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
     return begun | wire_turns(open_tail=True)
 
 
-# --- registries ---
-
-_WORDS = st.sampled_from(["soup", "a quick soup", "no nuts, please", "## Your Task", "日本", ""])
-_IDS: st.SearchStrategy[Any] = st.sampled_from(
-    ["81b7d3c4-55", "c4e9f1a2-71", "soup", 17, "product-10", "product-105"]
-)
-
-
-@st.composite
-def registries(draw: st.DrawFn) -> SessionIdRegistry:
-    """Draw a registry of entities that were read, linked, generated, saved and deleted."""
-    registry = SessionIdRegistry()
-    for turn in range(draw(st.integers(0, 8))):
-        with suppress(PolycontextError):
-            registry = _reported(registry, draw, turn)
-    return registry
-
-
-def _reported(registry: SessionIdRegistry, draw: st.DrawFn, turn: int) -> SessionIdRegistry:
-    kind, id, label = draw(st.sampled_from(["recipes", "plans"])), draw(_IDS), draw(_WORDS)
-    ref = draw(st.sampled_from([*registry, "recipe_1"]))
-    match draw(st.sampled_from(["read", "link", "generate", "save", "delete"])):
-        case "generate":
-            return registry.generate(kind, label, turn=turn)[0]
-        case "save":
-            return registry.save(ref, id, turn=turn)[0]
-        case "delete":
-            return registry.delete(ref, turn=turn)
-        case verb:
-            seen: SessionIdRegistry = getattr(registry, verb)(kind, id, label, turn=turn)[0]
-            return seen
-
-
-# --- contexts that agents share -------------------------------------------------------------
-
-WRITERS = st.sampled_from([*DEFAULT_RIGHTS, "stranger"])
-WRITES: st.SearchStrategy[tuple[str, str, Any]] = st.one_of(
-    st.tuples(
-        st.just("reasoning"),
-        st.just("intents"),
-        st.lists(
-            st.fixed_dictionaries({"type": _WORDS, "confidence": st.floats(0, 1)}), max_size=3
-        ),
-    ),
-    st.tuples(st.just("reasoning"), st.just("summary"), _WORDS),
-    st.tuples(
-        st.just("reasoning"),
-        st.just("confidence_scores"),
-        st.dictionaries(_WORDS, st.floats(0, 1), max_size=3),
-    ),
-    st.tuples(st.just("llm"), st.just("model"), _WORDS),
-    st.tuples(st.just("metadata"), st.sampled_from(["locale", "trace_id"]), st.just("en")),
-    st.tuples(
-        st.just("diagnostics"),
-        st.sampled_from(["errors", "warnings"]),
-        st.lists(st.fixed_dictionaries({"message": _WORDS}), max_size=2),
-    ),
-    st.just(("audit", "agent_runs", [])),
-)
-
-
-@st.composite
-def contexts(draw: st.DrawFn) -> AgentContext:
-    """Draw a context into which the orchestrator wrote."""
-    context, validator = AgentContext.new("s", "t"), ContextValidator.default()
-    for write in draw(st.lists(WRITES, max_size=5)):
-        with suppress(PolycontextError):
-            context = validator.safe_set(context, "orchestrator", *write)
-    return context
-
-
 # --- laws ---
-
-
-def _summarise(text: str) -> object:
-    """Read `text` with the extractive summariser."""
-    return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=FAST)
 
 
 _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
@@ -466,9 +384,7 @@ _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
     "project": lambda _: st.just(project),
     "ledger": lambda _: ledgers(),
     "resource_id": _known_ids,
-    "other_id": _known_ids,
     "resource_class": lambda _: RESOURCE_CLASSES,
-    "other_class": lambda _: RESOURCE_CLASSES,
     "requests": lambda known: st.lists(st.tuples(_known_ids(known), RESOURCE_CLASSES), max_size=6),
     "wire": lambda _: st.sampled_from([get_format(provider) for provider in Provider]),
     "store": lambda _: stores(),
@@ -479,7 +395,6 @@ _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
     "positions": lambda known: st.lists(_positions(known), max_size=4),
     "place": _any_positions,
     "turn": _next_turns,
-    "other_turn": _next_turns,
     "any_turn": _any_turns,
     "turns": _conversations,
     "first_view": _views,
@@ -493,17 +408,6 @@ _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
     "choices": lambda _: CHOICES,
     "schedule": lambda _: st.sampled_from([Schedule(120.0), Schedule(240.0, boundaries=["look"])]),
     "renderer": lambda _: st.just(ComponentRenderer()),
-    "reader": lambda _: st.sampled_from([_summarise, constraint_sentences]),
-    "hostile": lambda _: st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind)),
-    "characters": lambda _: st.just(1_000),
-    "registry": lambda _: registries(),
-    "context": lambda _: contexts(),
-    "other_context": lambda _: contexts(),
-    "compare": lambda _: st.just(diff),
-    "reload": lambda _: st.just(lambda context: deserialize(serialize(context))),
-    "validator": lambda _: st.just(ContextValidator.default()),
-    "writer": lambda _: WRITERS,
-    "write": lambda _: WRITES,
 }
 PARAMETERS: Final = MappingProxyType(_DRAWINGS)
 """The drawing of each parameter of the laws of this folder that needs another than the shipped."""

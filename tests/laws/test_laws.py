@@ -1,4 +1,4 @@
-"""Every law holds on generated and on small inputs, and rejects a broken instance.
+"""Every law holds on generated inputs, and rejects a broken instance.
 
 The strategies for the inputs of laws that ship do so too, so ``polycontext laws`` tries the same
 inputs.
@@ -25,7 +25,6 @@ from tests.laws.conditions import conditions_of
 from tests.laws.counterexamples import BROKEN, SOUND, Instance, breaks
 from tests.laws.inputs import all_inputs_of
 from tests.laws.internal.machines import TableMachine
-from tests.laws.small import is_small, small_inputs
 
 for found in iter_modules(tests.laws.broken.__path__):
     import_module(f"tests.laws.broken.{found.name}")
@@ -76,13 +75,6 @@ def test_a_law_holds(law: Law) -> None:
         for number in takewhile(lambda _: unmet, range(ROUNDS)):
             seed(number)(holds)()
         assert not unmet, f"{law.name} is never given {', '.join(unmet)}"
-
-
-@pytest.mark.parametrize("law", [law for law in LAWS if is_small(law)], ids=_named)
-def test_a_law_holds_for_all_that_is_small(law: Law) -> None:
-    """Every combination of small ledgers, stores and views, where a law takes nothing else."""
-    for inputs in small_inputs(law):
-        law.check(**inputs)
 
 
 @given(st.data())

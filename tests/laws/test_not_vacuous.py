@@ -12,7 +12,8 @@ from polycontext.pressure import (
     Reach,
 )
 from polycontext.pressure.laws import projectors
-from polycontext.testing import FAST, Head
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Head
 from polycontext.window import Role, Turn
 from polycontext.window.providers import Provider, WireFormat, get_format
 from polycontext.window.tokens.counter import TURN_OVERHEAD

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes.condensation import condense
-from polycontext.testing import ANY_TEXT
+from polycontext.testing.strategies import ANY_TEXT
 from polycontext.window import default_counter
 
 LONG = (

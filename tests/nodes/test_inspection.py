@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from polycontext.base import PolycontextError
 from polycontext.nodes.inspection import KINDS, Inspector, kind_of
 from polycontext.polynomial import ContextSession
-from polycontext.testing import FAST, Move
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Move
 from tests.polynomial.conversations import session_moves
 
 SESSIONS = int(os.environ.get("INSPECTED", settings().max_examples))

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import AdaptiveThreshold
-from polycontext.testing import Move, conversations
+from polycontext.testing import conversations
+from polycontext.testing.strategies import Move
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.providers import Provider, get_format
 from tests.house import DATA

@@ -16,7 +16,8 @@ from polycontext.polynomial.gist_recognition import known_again
 from polycontext.polynomial.projection import _fill
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.gist import digest_text, is_gist_text, summary_marks, summary_text
-from polycontext.testing import FAST, Move
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Move
 from polycontext.window import (
     REQUEST_OVERHEAD,
     ContextWindow,

@@ -86,6 +86,7 @@ class Server:
             "listen_addresses": "127.0.0.1",
             "port": self.port,
             "fsync": fsync,
+            "autovacuum": "off",  # its snapshots would keep deleted rows through a VACUUM FULL
             "shared_buffers": "16MB",
             "unix_socket_directories": "",
         }

@@ -299,21 +299,6 @@ def test_what_is_deleted_is_in_no_row(
 # --- many writers --------------------------------------------------------------------
 
 
-def test_two_stores_are_two_writers(
-    postgresql: Server, schema: str, store: PostgreSQLStore
-) -> None:
-    """The second one is told where the session stands, and nothing of it is stored."""
-    first, second = lived_events()[:2]
-    with closing(PostgreSQLStore(postgresql.url, schema=schema, pool=1)) as other:
-        store.append("s", 0, [first], {})
-        with pytest.raises(ConflictError) as refused:
-            other.append("s", 0, [second], {"notes": "1"}, key="k")
-        assert (refused.value.expected, refused.value.found) == (0, 1)
-        other.append("s", 1, [second], {})
-        assert list(store.load("s").events) == [first, second]
-        assert store.committed("s", "k") is None
-
-
 def test_who_was_too_late_again_and_again_goes_next(
     postgresql: Server, schema: str, store: PostgreSQLStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -523,6 +508,7 @@ def test_forgotten_words_are_in_no_row_and_after_a_vacuum_in_no_file(
     fork = session.history.fork("fork")
     assert [found.resource_id for found in fork.history.search("xyzzy4711")] == ["t31"]
     assert session.history.search("xyzzy4711")
+    asked.execute("ANALYZE")  # as an autovacuum may
     assert session.history.forget("t31")
     tables = [
         name
@@ -575,16 +561,3 @@ def _looked_for(name: str) -> list[dict[str, object]]:
         },
         {"role": "tool", "tool_call_id": name[2:], "content": "none"},
     ]
-
-
-def test_tables_of_another_version_are_refused_and_left_as_they_are(
-    store: PostgreSQLStore, postgresql: Server, schema: str, asked: psycopg.Connection[Any]
-) -> None:
-    """The error names both versions, and no row changes."""
-    session_of(store).add_user_turn("one")
-    store.close()
-    before = {table: rows(asked, table) for table in TABLES}
-    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 3'")
-    with pytest.raises(StoreError, match="Use another schema, this one reads polycontext 2"):
-        PostgreSQLStore(postgresql.url, schema=schema)
-    assert {table: rows(asked, table) for table in TABLES} == before

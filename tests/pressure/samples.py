@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from polycontext.pressure import CompressionResult, ContextProjector, Plan
 from polycontext.pressure.plan import plan_at
-from polycontext.testing import FAST, Head
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Head
 from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 
 from polycontext.pressure import ContextProjector, Fidelity, Reach, View, view_of
 from polycontext.pressure.plan import plan_at
-from polycontext.testing import Head, lives, reaches
+from polycontext.testing.strategies import Head, lives, reaches
 from polycontext.window import Atom, ContextWindow
 from tests.pressure.samples import HEAD, is_clean
 

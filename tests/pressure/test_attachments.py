@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Reach, view_of
 from polycontext.pressure.laws import projectors
-from polycontext.testing import FAST, TARGETS, Head, Move, conversations, filled, reaches, texts
+from polycontext.testing import FAST, conversations, filled, texts
+from polycontext.testing.strategies import TARGETS, Head, Move, reaches
 from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, TokenCounter, Turn
 from polycontext.window.items import item_turn
 from tests.laws.internal import plans

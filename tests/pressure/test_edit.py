@@ -20,7 +20,7 @@ from polycontext.pressure import (
     floor_of,
     view_of,
 )
-from polycontext.testing import TARGETS, lived_windows, reaches
+from polycontext.testing.strategies import TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow, PositionError, Role, Splice, Turn
 from tests.pressure.samples import HEAD, assistant, calls, extended, opened, result, talk, user
 

@@ -4,7 +4,7 @@ from hypothesis import given
 
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.threshold import tokens_at
-from polycontext.testing import TARGETS, lived_windows, reaches
+from polycontext.testing.strategies import TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import extended, opened, talk, user, words
 

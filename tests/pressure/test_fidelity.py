@@ -7,7 +7,7 @@ from itertools import pairwise
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Fidelity, Reach, floor_of
 from polycontext.pressure.laws.projectors import fidelities_only_fall
-from polycontext.testing import Head
+from polycontext.testing.strategies import Head
 from tests.pressure.samples import calls, extended, opened, result, words
 
 

@@ -26,7 +26,8 @@ from polycontext.pressure.gist import (
     summary_turn,
 )
 from polycontext.pressure.plan import plan_at
-from polycontext.testing import FAST, Head, lived_windows, reaches
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Head, lived_windows, reaches
 from polycontext.window import (
     ContextItem,
     ContextWindow,

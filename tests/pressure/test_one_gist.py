@@ -8,7 +8,7 @@ import pytest
 from polycontext.pressure import ContextProjector, GistKind, Reach, Summariser, pressure_of
 from polycontext.pressure.gist import is_summary
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
-from polycontext.testing import Head
+from polycontext.testing.strategies import Head
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import (
     HEAD,

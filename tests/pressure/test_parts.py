@@ -8,8 +8,7 @@ from hypothesis import given
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Edit, FloorError, Reach, apply_edit, check_floors
 from polycontext.pressure.view import splices_of
-from polycontext.testing import TARGETS, lived_windows, reaches
-from polycontext.testing.strategies import FAST
+from polycontext.testing.strategies import FAST, TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from tests.pressure.samples import HEAD
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from polycontext.base import InvalidOptionError
 from polycontext.pressure import ContextProjector, Fidelity, GistKind, Reach
 from polycontext.pressure.threshold import tokens_at
-from polycontext.testing import FAST, TARGETS, lived_windows, reaches
+from polycontext.testing import FAST
+from polycontext.testing.strategies import TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import (
     HEAD,

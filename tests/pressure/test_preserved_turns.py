@@ -2,7 +2,7 @@
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.testing import Head
+from polycontext.testing.strategies import Head
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, calls, extended, ids, opened, result, talk, user, words
 

@@ -15,7 +15,8 @@ from polycontext.pressure import (
     Reach,
     pressure_of,
 )
-from polycontext.testing import TARGETS, Head, conversations, filled, lived_windows, reaches
+from polycontext.testing import conversations, filled
+from polycontext.testing.strategies import TARGETS, Head, lived_windows, reaches
 from polycontext.window import (
     REQUEST_OVERHEAD,
     ContextWindow,

@@ -7,7 +7,8 @@ from hypothesis import given
 
 from polycontext.pressure import CompressionResult, ContextProjector, GistKind, Reach, view_of
 from polycontext.pressure.gist import is_summary
-from polycontext.testing import ANY_TEXT, FAST
+from polycontext.testing import FAST
+from polycontext.testing.strategies import ANY_TEXT
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from tests.pressure.samples import (
     HEAD,

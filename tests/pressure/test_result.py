@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.testing import TARGETS, lived_windows, reaches
+from polycontext.testing.strategies import TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow
 from tests.pressure.samples import HEAD, extended, opened, talk, user
 

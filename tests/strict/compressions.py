@@ -23,8 +23,9 @@ from attrs import define, evolve, field
 
 from polycontext import ContextSession
 from polycontext.base import PolycontextError
-from polycontext.polynomial.journal import Checked, Verdict
+from polycontext.polynomial.journal import Verdict
 from polycontext.polynomial.journal.receipts import compressions, receipt_id
+from polycontext.polynomial.journal.remaking import Checked
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure import ContextProjector, Fulfilment, NativeGist
 from polycontext.window import Turn

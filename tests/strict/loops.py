@@ -1,13 +1,11 @@
 """Drive scripted tool loops through strict providers, and count what went wrong.
 
-Usage: python -m tests.strict.loops [--mixed] --seeds 0-99999 [--jobs N] [--results FILE] [--http]
-[--unbound]
+Usage: python -m tests.strict.loops [--mixed] --seeds 0-99999 [--jobs N] [--http]
 
 Each loop runs in a session of defaults under a budget of 10 to 60 % of its length, one vendor after
 the other by its seed. With `--mixed`, any vendor may give the next answer, also in the middle of a
 tool loop; before each, the requests of all vendors are checked: none may be invalid or leave out
-what the window holds without saying so. A run continues where its results file ends. `--unbound`
-disables the binding in our code, to verify that the loops detect it.
+what the window holds without saying so.
 """
 
 import argparse
@@ -19,7 +17,6 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache, partial
 from multiprocessing import Pool
-from pathlib import Path
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -303,12 +300,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--jobs", type=int, default=2, metavar="N", help="processes at once (default: 2)"
     )
     parser.add_argument(
-        "--results",
-        type=Path,
-        metavar="FILE",
-        help="where results are kept, one a line; a run goes on behind them",
-    )
-    parser.add_argument(
         "--mixed", action="store_true", help="any vendor may give the next answer, in process"
     )
     parser.add_argument(
@@ -316,71 +307,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
         action="store_true",
         help="over HTTP on the loopback interface, through the vendors' SDKs",
     )
-    parser.add_argument(
-        "--unbound",
-        action="store_true",
-        help="take the binding out of our code, to see that it is missed",
-    )
     options = parser.parse_args(arguments)
     first, _, last = options.seeds.partition("-")
-    done = _done(options.results)
-    seeds = [seed for seed in range(int(first), int(last or first) + 1) if seed not in done]
-    total, wrong, started = (
-        Counter[str](),
-        [before for before in done.values() if before["wrong"]],
-        time.perf_counter(),
-    )
-    for before in done.values():
-        _add(total, before)
-    for number, found in enumerate(
-        run_all(
-            seeds,
-            options.jobs,
-            unbound=options.unbound,
-            http=options.http,
-            mixed=options.mixed,
-        ),
-        1,
-    ):
-        row = {name: getattr(found, name) for name in Found.__match_args__}
-        _add(total, row)
+    seeds = range(int(first), int(last or first) + 1)
+    total, wrong, started = Counter[str](), 0, time.perf_counter()
+    runs = run_all(seeds, options.jobs, http=options.http, mixed=options.mixed)
+    for number, found in enumerate(runs, 1):
+        _add(total, found)
         if found.wrong:
-            wrong.append(row)
+            wrong += 1
             print(f"seed {found.seed} ({found.vendor}): {found.wrong[0][:300]}", flush=True)
-        if options.results:
-            with options.results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
         if number % BATCH == 0:
-            print(
-                (
-                    f"{number} of {len(seeds)} loops, "
-                    f"{(time.perf_counter() - started) / number * 1e3:.1f} ms each, {len(wrong)} "
-                    "wrong"
-                ),
-                flush=True,
-            )
+            each = (time.perf_counter() - started) / number * 1e3
+            print(f"{number} of {len(seeds)} loops, {each:.1f} ms each, {wrong} wrong", flush=True)
     print(", ".join(f"{count} {name}" for name, count in total.items()))
     sys.exit(1 if wrong else 0)
 
 
-def _done(path: Path | None) -> dict[int, dict[str, Any]]:
-    if path is None or not path.exists():
-        return {}
-    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return {row["seed"]: row for row in rows}
-
-
-def _add(total: Counter[str], row: dict[str, Any]) -> None:
+def _add(total: Counter[str], found: Found) -> None:
     total.update(
         {
             "loops": 1,
-            f"{row['vendor']} loops": 1,
-            "steps": row["steps"],
-            "requests": row["requests"],
-            "switches": row.get("switches", 0),
-            "new epochs": row["epochs"] - 1,
-            "budgets raised to what the largest atom needs": int(row["raised"]),
-            "loops with something wrong": int(bool(row["wrong"])),
+            f"{found.vendor} loops": 1,
+            "steps": found.steps,
+            "requests": found.requests,
+            "switches": found.switches,
+            "new epochs": found.epochs - 1,
+            "budgets raised to what the largest atom needs": int(found.raised),
+            "loops with something wrong": int(bool(found.wrong)),
         }
     )
 

@@ -25,7 +25,7 @@ def test_every_compression_has_a_receipt_that_checks(seed: int) -> None:
 
 @pytest.mark.parametrize(
     "last",
-    [pytest.param(99, marks=pytest.mark.gate), pytest.param(1_999, marks=pytest.mark.deep)],
+    [pytest.param(47, marks=pytest.mark.gate), pytest.param(1_999, marks=pytest.mark.deep)],
 )
 def test_many_sessions_pass(last: int, capsys: pytest.CaptureFixture[str]) -> None:
     """Of four vendors, in background and with a provider's own summaries."""
@@ -52,7 +52,7 @@ def test_another_process_makes_the_same_gists(tmp_path: Path) -> None:
         compressions.run_changed(seed, store)
     names = store.list_sessions()
     store.close()
-    for hash_seed in ("1", "2"):
+    for hash_seed in ("1",):
         for name in names:
             command = [sys.executable, "-m", "polycontext", "receipts", "check", name, "--json"]
             ran = subprocess.run(

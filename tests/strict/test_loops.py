@@ -1,8 +1,5 @@
 """Scripted loops pass strict providers, and the driver detects errors; `just strict` runs many."""
 
-import json
-from pathlib import Path
-
 import pytest
 from attrs import evolve
 
@@ -68,23 +65,9 @@ def test_without_the_binding_in_our_code_it_is_missed_at_once() -> None:
     assert "thinking_dropped" in found.wrong[0] or "different conversation" in found.wrong[0]
 
 
-def test_a_run_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Seeds with a result are not run again, and their errors stay."""
-    results = tmp_path / "results.jsonl"
-    done = {
-        "seed": 0,
-        "vendor": "anthropic",
-        "requests": 5,
-        "steps": 5,
-        "epochs": 3,
-        "raised": True,
-        "wrong": ["over budget"],
-    }
-    results.write_text(json.dumps(done) + "\n", encoding="utf-8")
+def test_a_run_tells_its_totals(capsys: pytest.CaptureFixture[str]) -> None:
+    """And ends with 0 if nothing was wrong."""
     with pytest.raises(SystemExit) as stopped:
-        loops.main(["--seeds", "0-1", "--jobs", "1", "--results", str(results)])
-    assert stopped.value.code == 1
-    assert [
-        json.loads(line)["seed"] for line in results.read_text(encoding="utf-8").splitlines()
-    ] == [0, 1]
+        loops.main(["--seeds", "0-1", "--jobs", "1"])
+    assert stopped.value.code == 0
     assert "2 loops" in capsys.readouterr().out

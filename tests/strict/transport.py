@@ -4,7 +4,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from polycontext.testing.strict import StrictProvider, StrictServer
+from polycontext.testing.strict import StrictServer
+from polycontext.testing.strict.provider import StrictProvider
 from tests.strict.vendors import Message, Vendor
 from tests.vendors import StrictAnthropic, StrictChat, StrictGemini, StrictResponses
 

@@ -9,7 +9,7 @@ def run(pytester: pytest.Pytester, subject: str) -> str:
     """Return what pytest prints for the laws about a subject, in a project of its own."""
     pytester.makeconftest('pytest_plugins = ["polycontext.testing.pytest_laws"]')
     pytester.makeini(
-        f"[pytest]\npolycontext_subjects = {subject}\npolycontext_examples = 100\n"
+        f"[pytest]\npolycontext_subjects = {subject}\npolycontext_examples = 20\n"
         f"pythonpath = {ROOT}\n"
     )
     pytester.makepyfile(test_own="def test_own():\n    pass")

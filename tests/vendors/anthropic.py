@@ -13,7 +13,6 @@ from attrs import define, field, frozen
 
 from polycontext.testing import strict
 from polycontext.testing.strict.anthropic import Reply, message_of, text_blocks
-from polycontext.testing.strict.anthropic_requests import NEWEST, check_version
 from polycontext.testing.strict.provider import (
     Event,
     Headers,
@@ -69,20 +68,12 @@ class StrictAnthropic(strict.StrictAnthropic):
     It remembers digests of judged content, not the content.
 
     Args:
-        binding: Whether thinking is bound to its prefix, as in newer models, or only to itself.
         summary: Returns the text of a summary on demand; None stands for a failed one.
         clock: Returns seconds, for the lifetime of cached prefixes.
-        floor: The minimum tokens of a cached prefix.
-        secret: Providers with the same secret accept each other's thinking.
-        version: The API version that applies whatever a request names; by default the newest.
     """
 
-    binding: bool = field(default=True, kw_only=True)
     summary: Callable[[Request], str | None] = field(default=_summary, kw_only=True)
     clock: Callable[[], float] = field(default=monotonic, kw_only=True)
-    floor: int = field(default=1024, kw_only=True)
-    secret: bytes = field(default=b"strict", kw_only=True)
-    version: str = field(default=NEWEST, kw_only=True)
     _signer: Signer = field(init=False, repr=False)
     _blocks: BlockTokens = field(init=False, repr=False)
     _judge: PrefixJudge = field(init=False, repr=False)
@@ -91,9 +82,8 @@ class StrictAnthropic(strict.StrictAnthropic):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        check_version(self.version)
-        self._signer, self._blocks = Signer(self.secret), BlockTokens(self.counter)
-        self._judge = PrefixJudge(self._signer, self._blocks, self.version)
+        self._signer, self._blocks = Signer(b"strict"), BlockTokens(self.counter)
+        self._judge = PrefixJudge(self._signer, self._blocks)
         self._cache = PrefixCache(self.clock)
 
     def create(
@@ -192,7 +182,7 @@ class StrictAnthropic(strict.StrictAnthropic):
         key = digest(raw)
         head = self._heads.get(key)
         if head is None:
-            check_head(request, betas=betas, counting=counting, version=self.version)
+            check_head(request, betas=betas, counting=counting)
             head = self._read_head(request, betas, len(raw))
             self._heads.keep(key, head)
         return head
@@ -210,7 +200,7 @@ class StrictAnthropic(strict.StrictAnthropic):
             drops = asked == "drop_block"
         # The binding covers system and tools, but not the model that reads them.
         head = digest(len(tools).to_bytes(4), *contents)
-        frame = Frame(head, chain[-1], model, betas, drops, self.binding)
+        frame = Frame(head, chain[-1], model, betas, drops)
         blocks = tuple(zip(chain[1:], self._blocks.head(system, tools), strict=True))
         places = ((n, mark) for n, mark in enumerate(marks) if isinstance(mark, Mapping))
         return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in places), size)
@@ -299,7 +289,7 @@ class StrictAnthropic(strict.StrictAnthropic):
         if isinstance(top, Mapping):
             marks.append(Breakpoint(len(blocks) - 1, mark_seconds(top)))
         sums = list(accumulate(tokens for _, tokens in blocks))
-        return self._cache.serve([key for key, _ in blocks], sums, marks, floor=self.floor)
+        return self._cache.serve([key for key, _ in blocks], sums, marks)
 
 
 def _betas(headers: Headers | None, betas: Collection[str]) -> frozenset[str]:

@@ -11,7 +11,6 @@ import orjson
 from attrs import evolve, field, frozen
 
 from polycontext.testing.strict.anthropic import text_blocks
-from polycontext.testing.strict.anthropic_requests import NEWEST
 from polycontext.testing.strict.provider import RequestRefusedError, invalid_request
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, copied_messages
@@ -46,13 +45,12 @@ class Frame:
     model: str
     betas: frozenset[str]
     drops: bool
-    binding: bool
 
     @property
     def key(self) -> bytes:
         """Return the digest at the start of every prefix."""
         beta = COMPACTION_BETA in self.betas
-        flags = [self.model, beta, self.drops, self.binding]
+        flags = [self.model, beta, self.drops]
         return digest(self.head, self.cached, orjson.dumps(flags))
 
 
@@ -82,7 +80,6 @@ class PrefixJudge:
 
     signer: Signer
     tokens: BlockTokens
-    version: str
     memory: Memory[Prefix] = field(factory=Memory)
 
     def prefixes(self, messages: object, frame: Frame) -> list[Prefix]:
@@ -116,7 +113,7 @@ class PrefixJudge:
         if before.size + len(raw) > MOST_BYTES:
             raise too_large()
         message = _parse(raw, messages[index], index)
-        judge = evolve(before.judge, newest=self.version == NEWEST, last=index if final else None)
+        judge = evolve(before.judge, last=index if final else None)
         judge.add(message)
         role = message["role"]
         bound, cached, restarts = before.bound, before.cached, None
@@ -171,9 +168,7 @@ class PrefixJudge:
             if block["type"] == "thinking"
             else split_data(block["data"])
         )
-        match self.signer.verdict(
-            signature, frame.model, frame.head, bound.chain, said, binding=frame.binding
-        ):
+        match self.signer.verdict(signature, frame.model, frame.head, bound.chain, said):
             case Verdict.VALID:
                 return None
             case Verdict.FOREIGN:

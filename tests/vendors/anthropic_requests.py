@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from polycontext.testing.strict.anthropic import text_blocks
-from polycontext.testing.strict.anthropic_requests import NEWEST
 from polycontext.testing.strict.anthropic_requests import check_head as check_fields
 from polycontext.testing.strict.anthropic_requests import check_whole as check_list
 from polycontext.window.providers.anthropic import THINKING, WHOLE, Judge
@@ -13,7 +12,7 @@ from .anthropic_options import check_options
 
 
 def check_head(
-    request: object, *, betas: Collection[str] = (), counting: bool = False, version: str = NEWEST
+    request: object, *, betas: Collection[str] = (), counting: bool = False
 ) -> Mapping[str, Any]:
     """Check everything except the messages, and return the request.
 
@@ -22,7 +21,7 @@ def check_head(
     """
     if counting and isinstance(request, Mapping):
         request = {"max_tokens": 1, **request}
-    known = check_fields(request, version=version)
+    known = check_fields(request)
     check_options(known, betas)
     return known
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from attrs import define, field
+from attrs import define
 
 from polycontext.testing import strict
 from polycontext.testing.strict.gemini import Answer
@@ -26,13 +26,7 @@ _BAD_SIGNATURE = "Thought signature is not valid."
 
 @define(eq=False)
 class StrictGemini(strict.StrictGemini):
-    """A provider that signs its calls, and rejects a current call without its signature.
-
-    Args:
-        secret: Providers with the same secret accept each other's signatures.
-    """
-
-    secret: bytes = field(default=b"strict", kw_only=True)
+    """A provider that signs its calls, and rejects a current call without its signature."""
 
     def check(self, request: Request) -> None:
         """Reject a call of the current step without a signature, and signatures of nobody."""
@@ -63,7 +57,7 @@ class StrictGemini(strict.StrictGemini):
         return answer
 
     def _signature(self, nonce: bytes) -> str:
-        mac = hmac.new(self.secret, nonce, sha256).hexdigest()[:32]
+        mac = hmac.new(b"strict", nonce, sha256).hexdigest()[:32]
         return b64encode(nonce + b"." + mac.encode()).decode()
 
     def _is_ours(self, signature: object) -> bool:

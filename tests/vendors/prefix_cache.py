@@ -71,22 +71,19 @@ class PrefixCache:
         digests: Sequence[bytes],
         tokens: Sequence[int],
         marks: Iterable[Breakpoint],
-        *,
-        floor: int = FLOOR,
-        look_back: int = LOOK_BACK,
     ) -> CacheUse:
         """Return the cache use of a request with breakpoints, and record it.
 
         ``tokens[i]`` is the number of tokens up to and including block i. From each breakpoint, the
-        last one first, up to `look_back` blocks are looked up, including the marked one. A
-        breakpoint below `floor` tokens is ignored. The tokens between the prefix that was read and
+        last one first, up to 20 blocks are looked up, including the marked one. A
+        breakpoint below 1,024 tokens is ignored. The tokens between the prefix that was read and
         the last breakpoint are written, each stretch for the time of the breakpoint that ends it.
         Marked prefixes inside the prefix that was read are refreshed.
         """
-        usable = sorted((m for m in marks if tokens[m.block] >= floor), key=lambda m: m.block)
+        usable = sorted((m for m in marks if tokens[m.block] >= FLOOR), key=lambda m: m.block)
         written = dict[float, int]()
         with self._lock:
-            hit = self._longest(digests, usable, look_back)
+            hit = self._longest(digests, usable)
             read = start = tokens[hit] if hit >= 0 else 0
             for block in {mark.block for mark in usable if mark.block < hit} | {hit} - {-1}:
                 if self.has(digests[block]):
@@ -99,18 +96,16 @@ class PrefixCache:
                     self._keep(digests[mark.block], mark.seconds)
         return CacheUse(read, written)
 
-    def serve_automatic(
-        self, digests: Sequence[bytes], tokens: Sequence[int], *, floor: int = FLOOR
-    ) -> CacheUse:
+    def serve_automatic(self, digests: Sequence[bytes], tokens: Sequence[int]) -> CacheUse:
         """Return the cache use of a request that is cached automatically, and record it.
 
-        Caching begins at `floor` tokens and goes in steps of 128 tokens.
+        Caching begins at 1,024 tokens and goes in steps of 128 tokens.
         """
         with self._lock:
             places = range(len(digests) - 1, -1, -1)
             found = next((tokens[place] for place in places if self.has(digests[place])), 0)
             whole = tokens[-1] if tokens else 0
-            read, kept = (n // STEP * STEP if n >= floor else 0 for n in (found, whole))
+            read, kept = (n // STEP * STEP if n >= FLOOR else 0 for n in (found, whole))
             for digest in digests:
                 self._keep(digest, SECONDS)
         return CacheUse(read, {SECONDS: kept - read} if kept > read else {})
@@ -120,11 +115,9 @@ class PrefixCache:
         entry = self._entries.get(digest)
         return entry is not None and entry[0] >= self.clock()
 
-    def _longest(
-        self, digests: Sequence[bytes], marks: Sequence[Breakpoint], look_back: int
-    ) -> int:
+    def _longest(self, digests: Sequence[bytes], marks: Sequence[Breakpoint]) -> int:
         for mark in reversed(marks):
-            for block in range(mark.block, max(mark.block - look_back, -1), -1):
+            for block in range(mark.block, max(mark.block - LOOK_BACK, -1), -1):
                 if self.has(digests[block]):
                     return block
         return -1

@@ -65,15 +65,8 @@ class StrictResponses(Remembering, strict.StrictResponses):
     before it. After a changed prefix, it is withheld and reported in ``input_transformations``. An
     input that reaches the ``compact_threshold`` of its request gives a compaction item.
     ``/v1/responses/compact``, or a ``compaction_trigger`` as the last item, gives one on demand.
-
-    Args:
-        binding: Whether reasoning is bound to what came before it. Without it, an encrypted content
-            only shows that the provider made it.
-        secret: Providers with the same secret accept each other's encrypted contents.
     """
 
-    binding: bool = field(default=True, kw_only=True)
-    secret: bytes = field(default=b"strict", kw_only=True)
     _secrets: Secrets = field(init=False, repr=False)
     _prefixes: Memory[_Learned] = field(
         init=False, repr=False, factory=lambda: Memory[_Learned](MOST_PREFIXES)
@@ -81,7 +74,7 @@ class StrictResponses(Remembering, strict.StrictResponses):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        self._secrets = Secrets(self.secret)
+        self._secrets = Secrets(b"strict")
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
@@ -168,7 +161,7 @@ class StrictResponses(Remembering, strict.StrictResponses):
         digests = chain(start + family.encode(), map(json_bytes, items))
         known, learned = longest(self._prefixes, digests)
         if learned is None:
-            learned = _Learned(Judge(), Binding(self._secrets, family, start, self.binding), [])
+            learned = _Learned(Judge(), Binding(self._secrets, family, start), [])
         judge, binding = deepcopy(learned.judge), learned.binding.copy()
         shown = list(learned.shown)
         for item in items[known:]:

@@ -107,13 +107,11 @@ class Binding:
         secrets: Reads the encrypted contents.
         family: The family of the model that reads the input.
         start: The digest of instructions and tools.
-        checked: Whether reasoning is withheld after a prefix other than its own.
     """
 
     secrets: Secrets
     family: str
     start: bytes
-    checked: bool = True
     prefix: bytes = b""
     removed: list[dict[str, str]] = field(factory=list)
     _ids: set[str] = field(factory=set)
@@ -184,7 +182,7 @@ class Binding:
     def _mismatch(self, secret: Secret) -> str | None:
         if secret.family != self.family:
             return "model_mismatch"
-        return None if secret.prefix == self.prefix or not self.checked else "prefix_mismatch"
+        return None if secret.prefix == self.prefix else "prefix_mismatch"
 
     def _pass(self, text: bytes) -> None:
         self.prefix = blake2b(text, key=self.prefix, digest_size=_SIZE).digest()

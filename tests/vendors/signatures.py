@@ -118,8 +118,6 @@ class Signer:
         head: bytes,
         chain: bytes,
         said: str,
-        *,
-        binding: bool,
     ) -> Verdict:
         """Return the verdict on a signature for the model that reads it."""
         raw = _decode(signature)
@@ -134,7 +132,7 @@ class Signer:
             return Verdict.FORGED
         if tag != self._tag(model):
             return Verdict.FOREIGN
-        if binding and not hmac.compare_digest(bound, self._mac(b"bound", tag, head, chain)):
+        if not hmac.compare_digest(bound, self._mac(b"bound", tag, head, chain)):
             return Verdict.MOVED
         return Verdict.VALID
 

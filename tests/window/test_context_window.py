@@ -8,8 +8,8 @@ from hypothesis import given
 
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
-from polycontext.testing import ANY_TEXT, FAST, filled, windows
-from polycontext.testing.strategies import CONSTRAINTS
+from polycontext.testing import FAST, filled, windows
+from polycontext.testing.strategies import ANY_TEXT, CONSTRAINTS
 from polycontext.window import (
     ContextWindow,
     InvalidTurnError,

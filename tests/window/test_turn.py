@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from polycontext.base import CallerError
 from polycontext.linearity import UNIX_EPOCH
-from polycontext.testing import TEXTS
-from polycontext.testing.strategies import HOSTILE_TEXTS
+from polycontext.testing.strategies import HOSTILE_TEXTS, TEXTS
 from polycontext.window import InvalidTurnError, Part, Role, ToolCall, Turn
 from polycontext.window.turn import free_name
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule
 
 from polycontext.linearity import DemotionError, ResourceClass
-from polycontext.testing import FAST, atoms
-from polycontext.testing.strategies import plain_turns
+from polycontext.testing import FAST
+from polycontext.testing.strategies import atoms, plain_turns
 from polycontext.window import ContextWindow, OrderError, Role, Splice, Turn
 
 

@@ -3,19 +3,16 @@ from .anthropic_faults import internal_error, overloaded, overloaded_midway, rat
 from .chat import StrictChat
 from .checks import check_request, findings
 from .gemini import StrictGemini
-from .provider import Break, Event, Faults, RequestRefusedError, StrictProvider
+from .provider import Break, RequestRefusedError
 from .responses import StrictResponses
 from .server import StrictServer
 
 __all__ = [
     "Break",
-    "Event",
-    "Faults",
     "RequestRefusedError",
     "StrictAnthropic",
     "StrictChat",
     "StrictGemini",
-    "StrictProvider",
     "StrictResponses",
     "StrictServer",
     "check_request",

@@ -28,8 +28,8 @@ from tests.laws.internal.readers import (
 )
 
 _MAX_TOKENS = 200
-_ROUNDS = 6
-"""The number of rounds for each choice: about 50 for the maximum of eight choices."""
+_ROUNDS = 3
+"""The number of rounds for each choice: about 25 for the maximum of eight choices."""
 _TASK = "Sort the shelves of the store.\n\nStart with the tins."
 
 
@@ -117,7 +117,7 @@ def _exchange(number: int) -> list[Turn]:
 def hosts_pin_nothing(
     project: Projecting, choices: Sequence[int], wire: WireFormat, counter: TokenCounter
 ) -> None:
-    """However a host rewrites up to 50 projections, the next one fits.
+    """However a host rewrites up to 25 projections, the next one fits.
 
     The tokens that have to stay grow by at most 20.
     """

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from polycontext.base import InvalidOptionError
-from polycontext.base.law import agree, holds, law
+from polycontext.base.law import agree, law
 from polycontext.linearity.classification.constraints import constraint_sentences, states_constraint
 from polycontext.linearity.ledger import DemotionError, LinearityMap, UnknownResourceError
 from polycontext.linearity.resource_class import ResourceClass
@@ -67,15 +67,6 @@ def promote_raises_or_refuses(
 
 
 @law(_LEDGER)
-def tag_never_lowers(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
-    """Tag ends at the requested class, and a class below the current one is refused."""
-    before = _class_of(ledger, resource_id)
-    expected = DemotionError if before is not None and resource_class < before else resource_class
-    found = outcome(lambda: ledger.tag(resource_id, resource_class).get(resource_id))
-    agree(found, expected)
-
-
-@law(_LEDGER)
 def tagging_twice_is_tagging_once(
     ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
 ) -> None:
@@ -97,22 +88,6 @@ def raising_ends_at_the_join(
 
 
 @law(_JOIN)
-def raising_is_associative(
-    ledger: LinearityMap,
-    resource_id: str,
-    resource_class: ResourceClass,
-    other_class: ResourceClass,
-) -> None:
-    """Raising to one class and then to another equals raising to the higher of them.
-
-    The promotion counts may differ.
-    """
-    stepwise = _raised(_raised(ledger, resource_id, resource_class), resource_id, other_class)
-    at_once = _raised(ledger, resource_id, max(resource_class, other_class))
-    agree(_classes(stepwise), _classes(at_once))
-
-
-@law(_JOIN)
 def raising_is_order_independent(
     ledger: LinearityMap, requests: Sequence[tuple[str, ResourceClass]]
 ) -> None:
@@ -128,26 +103,6 @@ def raising_is_order_independent(
     agree(found, [highest] * len(orders))
 
 
-@law(_JOIN)
-def raising_is_monotone(
-    ledger: LinearityMap,
-    resource_id: str,
-    resource_class: ResourceClass,
-    other_class: ResourceClass,
-) -> None:
-    """Requesting a lower class never ends higher.
-
-    The classes after the lower of two requests are at most those after the higher.
-    """
-    low, high = sorted((resource_class, other_class))
-    below, above = (
-        _classes(_raised(ledger, resource_id, low)),
-        _classes(_raised(ledger, resource_id, high)),
-    )
-    ordered = below.keys() == above.keys() and all(below[each] <= above[each] for each in below)
-    holds(ordered, f"at most {above}", below, low=low, high=high)
-
-
 @law(_LEDGER)
 def no_change_shows_in_an_older_ledger(
     ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
@@ -157,23 +112,6 @@ def no_change_shows_in_an_older_ledger(
     _all_raised(ledger, [(resource_id, each) for each in ResourceClass])
     outcome(lambda: _raised(ledger, resource_id, resource_class).drop(resource_id))
     agree(_reading(ledger), before)
-
-
-@law(_LEDGER)
-def forks_are_independent(
-    ledger: LinearityMap,
-    resource_id: str,
-    resource_class: ResourceClass,
-    other_class: ResourceClass,
-) -> None:
-    """Two ledgers derived from one never see each other's changes."""
-    before = _class_of(ledger, resource_id)
-    left = _raised(ledger, resource_id, resource_class)
-    right = _raised(ledger, resource_id, other_class)
-    expected = [
-        each if before is None else max(before, each) for each in (resource_class, other_class)
-    ]
-    agree([left.get(resource_id), right.get(resource_id)], expected)
 
 
 @law(_LEDGER)

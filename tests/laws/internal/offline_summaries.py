@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from polycontext.base.law import agree, holds, law
+from polycontext.base.law import holds, law
 from polycontext.pressure.summariser_protocol import Summariser
 from polycontext.window import TokenCounter, Turn
 
@@ -17,17 +17,6 @@ def offline_summaries_keep_to_any_allowance(
     """The offline summariser uses at most the tokens that it is allowed, however few."""
     tokens = counter.count(offline_summariser.summarise(turns, allowance, counter=counter))
     holds(tokens <= max(allowance, 0), f"at most {allowance} tokens", tokens)
-
-
-@law(f"{_SUMMARISER}: the offline default, no demand of the protocol")
-def offline_summaries_repeat(
-    offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
-) -> None:
-    """The offline summariser repeats its text for the same turns, so a replay needs no model."""
-    first, second = (
-        offline_summariser.summarise(turns, allowance, counter=counter) for _ in range(2)
-    )
-    agree(first, second)
 
 
 @law(f"{_SUMMARISER}: the offline default, no demand of the protocol")

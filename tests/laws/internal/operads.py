@@ -80,15 +80,6 @@ def the_plain_machine_is_the_unit(operad: Operad, product_class: Machine) -> Non
     agree(_directions(operad, product_class, product_class), product_class.directions)
 
 
-@law(_MACHINES)
-def the_order_of_machines_does_not_matter(
-    operad: Operad, product_class: Machine, other_machine_class: Machine
-) -> None:
-    """``a | b`` and ``b | a`` have the same legal events in the same places, or are refused."""
-    pair = product_class, other_machine_class
-    agree(_directions(operad, *pair), _directions(operad, *pair[::-1]))
-
-
 def _beside(operad: Operad, *machines: Any) -> Any:
     """Return the machine, or the type of the error that refuses it or one of its parts."""
     refused = (each for each in machines if issubclass(each, Exception))

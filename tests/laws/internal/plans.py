@@ -34,12 +34,6 @@ def chain_falls_strictly(ladder: Ladder) -> None:
 
 
 @law(PLANS)
-def every_plan_is_the_gentlest_for_its_promise(ladder: Ladder) -> None:
-    """For the tokens that plan j promises, the ladder returns plan j."""
-    agree([ladder.gentlest(tokens) for tokens in ladder.tokens], list(range(len(ladder.tokens))))
-
-
-@law(PLANS)
 def ceilings_fall_along_the_chain(ladder: Ladder) -> None:
     """A harsher plan raises no ceiling, so the chain falls in the order of views, too."""
     log = ladder.window.atoms()
@@ -89,18 +83,6 @@ def plans_and_pressures_are_adjoint(
             [p <= reached for p in pressures],
             target=reached,
         )
-
-
-@law(PLANS)
-def harsher_targets_raise_no_ceiling(
-    projector: ContextProjector, window: ContextWindow, target: float, other_target: float
-) -> None:
-    """Monotone in the target: of two targets, the lower one has the lower ceiling."""
-    log = window.atoms()
-    harsh, gentle = (
-        projector.plan_for(window, t).ceiling(log) for t in sorted((target, other_target))
-    )
-    holds(harsh <= gentle, f"at most {gentle!r}", harsh)
 
 
 @law(PLANS)

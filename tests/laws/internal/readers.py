@@ -7,12 +7,8 @@ assistant, and the names of attachments.
 
 import json
 import re
-import time
-import tracemalloc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
-
-from attrs import frozen
 
 from polycontext.base.law import agree, holds, law
 from polycontext.nodes.waffles import waffle
@@ -220,16 +216,6 @@ def _expected_text(turn: Turn) -> str:
     return turn.text if attachment is None else f"[@{attachment.name}]"
 
 
-@law(_PROPS)
-def rendering_changes_nothing(session: ContextSession, renderer: Renderer) -> None:
-    """Props survive JSON, are equal when rendered again, and leave the session unchanged."""
-    before = session.state, session.window, session.history.revision
-    props = renderer.render_chat(session)
-    agree((session.state, session.window, session.history.revision), before)
-    agree(json.loads(json.dumps(props)), props)
-    agree(renderer.render_chat(session), props)
-
-
 @law(_WAFFLE)
 def a_waffle_is_what_the_guard_weighs(session: ContextSession) -> None:
     """The usage shown is the sum of its parts and equals the number that the guard compares.
@@ -245,57 +231,3 @@ def a_waffle_is_what_the_guard_weighs(session: ContextSession) -> None:
     agree(sum(portion.turns for portion in found.portions), len(window))
     agree(found.total, max(found.max_tokens, found.used) + found.reserve + found.tools)
     agree(sum(found.cells(_CELLS)), _CELLS, found=found)
-
-
-_NOISE = 0.02
-"""The number of seconds below which growth cannot be measured."""
-
-
-@frozen
-class Cost:
-    """The cost of reading one text: CPU seconds, and peak memory in megabytes."""
-
-    seconds: float
-    megabytes: float
-
-
-def cost_of(read: Callable[[str], object], text: str, *, memory: bool = True) -> Cost:
-    """Return the cost of `read` for `text`: this thread's CPU time, then memory in another run."""
-    seconds = min(_seconds(read, text) for _ in range(2))
-    if not memory:
-        return Cost(seconds, 0.0)
-    tracemalloc.start()
-    try:
-        read(text)
-        return Cost(seconds, tracemalloc.get_traced_memory()[1] / 1e6)
-    finally:
-        tracemalloc.stop()
-
-
-def _seconds(read: Callable[[str], object], text: str) -> float:
-    start = time.thread_time()
-    read(text)
-    return time.thread_time() - start
-
-
-@law('docs/laws.md, "Bounded cost"')
-def reading_costs_in_proportion(
-    reader: Callable[[str], object], hostile: Callable[[int], str], characters: int
-) -> None:
-    """Reading a text four times as long takes at most eight times as long.
-
-    1 MB takes at most 10 s of CPU time and 300 MB of memory. The time allowed is ten times the
-    documented limit, because the law must hold on a busy machine; `just attack` measures the
-    documented limit.
-    """
-    small, large = (cost_of(reader, hostile(size)) for size in (characters, 4 * characters))
-    share = max(4 * characters / 1e6, 0.1)
-    holds(
-        large.seconds <= 8 * max(small.seconds, _NOISE),
-        "at most 8 times as long",
-        f"{small.seconds:.3f} s, then {large.seconds:.3f} s",
-    )
-    holds(large.seconds <= 10 * share, f"at most {10 * share:.2f} s", f"{large.seconds:.3f} s")
-    holds(
-        large.megabytes <= 300 * share, f"at most {300 * share:.0f} MB", f"{large.megabytes:.0f} MB"
-    )

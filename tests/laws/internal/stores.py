@@ -17,7 +17,6 @@ from tests.laws.outcomes import refusal_of
 
 _COMONAD = "Uustalu and Vene, Comonadic Notions of Computation"
 _STORE = "Control.Comonad.Store"
-_FUNCTOR = "the functor laws"
 AnyStore = StoreComonad[Any]
 View = Callable[[AnyStore], Any]
 _extract = methodcaller("extract")
@@ -28,36 +27,6 @@ def _shown(value: Any) -> Any:
     if not isinstance(value, StoreComonad):
         return value
     return value.pos, [_shown(value.peek(position)) for position in range(value.last + 1)]
-
-
-@law(_COMONAD)
-def duplicate_then_extract_is_identity(store: AnyStore) -> None:
-    """Left identity: ``store.duplicate().extract()`` is `store`."""
-    agree(_shown(store.duplicate().extract()), _shown(store))
-
-
-@law(_COMONAD)
-def duplicate_then_map_extract_is_identity(store: AnyStore) -> None:
-    """Right identity: ``store.duplicate().map(extract)`` is `store`."""
-    agree(_shown(store.duplicate().map(_extract)), _shown(store))
-
-
-@law(_COMONAD)
-def duplicate_is_associative(store: AnyStore) -> None:
-    """Associativity: ``store.duplicate().duplicate()`` is ``store.duplicate().map(duplicate)``."""
-    agree(
-        _shown(store.duplicate().duplicate()),
-        _shown(store.duplicate().map(lambda s: s.duplicate())),
-    )
-
-
-@law(_COMONAD)
-def duplicate_shows_every_focus(store: AnyStore, position: int) -> None:
-    """Each position of `duplicate` holds the store focused there.
-
-    ``store.duplicate().peek(p)`` is ``store.seek(p)``.
-    """
-    agree(_shown(store.duplicate().peek(position)), _shown(store.seek(position)))
 
 
 @law(_COMONAD)
@@ -85,12 +54,6 @@ def extend_is_associative(store: AnyStore, view: View, other_view: View) -> None
 
 
 @law(_COMONAD)
-def extend_is_map_after_duplicate(store: AnyStore, view: View) -> None:
-    """Both presentations agree: ``store.extend(f)`` is ``store.duplicate().map(f)``."""
-    agree(_shown(store.extend(view)), _shown(store.duplicate().map(view)))
-
-
-@law(_COMONAD)
 def duplicate_is_extend_by_identity(store: AnyStore) -> None:
     """Both presentations agree: ``store.duplicate()`` is ``store.extend(identity)``."""
     agree(_shown(store.duplicate()), _shown(store.extend(lambda s: s)))
@@ -105,21 +68,6 @@ def map_is_extend_after_extract(store: AnyStore) -> None:
     agree(_shown(store.map(repr)), _shown(store.extend(lambda s: repr(s.extract()))))
 
 
-@law(_FUNCTOR)
-def map_keeps_identity(store: AnyStore) -> None:
-    """Functor identity: ``store.map(identity)`` is `store`."""
-    agree(_shown(store.map(lambda value: value)), _shown(store))
-
-
-@law(_FUNCTOR)
-def map_keeps_composition(store: AnyStore) -> None:
-    """Functor composition, shown for f = repr and g = len.
-
-    ``store.map(f).map(g)`` is ``store.map(lambda a: g(f(a)))``.
-    """
-    agree(_shown(store.map(repr).map(len)), _shown(store.map(lambda value: len(repr(value)))))
-
-
 @law(_STORE)
 def extract_is_peek_at_the_focus(store: AnyStore) -> None:
     """Store law: ``store.extract()`` is ``store.peek(store.pos)``."""
@@ -131,12 +79,6 @@ def seek_reaches_every_position(store: AnyStore, position: int) -> None:
     """Store law: ``store.seek(p)`` is focused on p and shows ``store.peek(p)``."""
     moved = store.seek(position)
     agree((moved.pos, moved.extract()), (position, store.peek(position)))
-
-
-@law(_STORE)
-def seek_to_the_focus_changes_nothing(store: AnyStore) -> None:
-    """Store law: ``store.seek(store.pos)`` is `store`."""
-    agree(_shown(store.seek(store.pos)), _shown(store))
 
 
 @law(_STORE)

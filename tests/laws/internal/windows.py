@@ -7,7 +7,6 @@ from polycontext.base.law import agree, holds, law
 from polycontext.window.atoms import Splice
 from polycontext.window.context_window import ContextWindow
 from polycontext.window.errors import OrderError
-from polycontext.window.tokens.counter import count_turn
 from polycontext.window.turn import Role, Turn
 from tests.laws.outcomes import refusal_of
 
@@ -49,29 +48,6 @@ def append_keeps_what_was_there(window: ContextWindow, turn: Turn) -> None:
 
 
 @law("docs/window.md")
-def append_ignores_the_focus(window: ContextWindow, turn: Turn, position: int) -> None:
-    """Append adds at the end whatever the focus is.
-
-    ``window.seek(p).append(t)`` is ``window.append(t)``.
-    """
-    agree(_reading(window.seek(position).append(turn)), _reading(window.append(turn)))
-
-
-@law("docs/window.md")
-def forks_share_nothing_but_the_past(window: ContextWindow, turn: Turn, other_turn: Turn) -> None:
-    """Two windows appended to the same window hold its turns and one of their own.
-
-    The order in which they are created does not matter.
-    """
-    left, right = window.append(turn), window.append(other_turn)
-    again = window.append(turn)
-    agree(_reading(left), _reading(again))
-    agree((left.all_turns()[:-1], right.all_turns()[:-1]), (window.all_turns(),) * 2)
-    said = [(each.role, each.text) for each in (left.all_turns()[-1], right.all_turns()[-1])]
-    agree(said, [(turn.role, turn.text), (other_turn.role, other_turn.text)])
-
-
-@law("docs/window.md")
 def calls_are_answered_before_anything_else(window: ContextWindow, any_turn: Turn) -> None:
     """Any turn with a free id is accepted exactly if it fits the open calls.
 
@@ -104,18 +80,6 @@ def sums_equal_recounting(window: ContextWindow) -> None:
     agree(
         list(window.extend(lambda w: w.pressure)), [each / window.max_tokens for each in recounted]
     )
-
-
-@law("docs/window.md")
-def a_turn_is_counted_once(window: ContextWindow, turn: Turn) -> None:
-    """Append counts a turn with the window's counter, or keeps the count that it has.
-
-    No other count changes.
-    """
-    after = window.append(turn).all_turns()
-    expected = count_turn(window.counter, turn) if turn.tokens is None else turn.tokens
-    counts = [each.tokens for each in window.all_turns()]
-    agree([each.tokens for each in after], [*counts, expected])
 
 
 @law('docs/window.md, "Turns and atoms"')

@@ -20,7 +20,8 @@ from polycontext.nodes.builders.budget import LEFT_OUT, NOTHING, fit
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
 from polycontext.nodes.prompt_text import Entry
 from polycontext.polynomial import ContextSession
-from polycontext.testing import FAST, PROSE
+from polycontext.testing import FAST
+from polycontext.testing.strategies import PROSE
 from polycontext.window import default_counter
 from tests.nodes.builders.material import lived
 from tests.nodes.memory.records import SAID, kitchen

@@ -27,7 +27,7 @@ from polycontext.nodes.entities.presentation import (
     entity_parts,
     visible_entities,
 )
-from polycontext.testing import ANY_TEXT
+from polycontext.testing.strategies import ANY_TEXT
 from tests.nodes.entities.kitchen import NOW, kitchen
 
 GOLDEN = Path(__file__).parent / "golden"

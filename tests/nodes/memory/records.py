@@ -20,7 +20,7 @@ from polycontext.nodes.reasoning import (
     TurnExecutionSummary,
 )
 from polycontext.polynomial import ContextSession
-from polycontext.testing import ANY_TEXT
+from polycontext.testing.strategies import ANY_TEXT
 from tests.nodes.moments import closed, now_of
 
 START = datetime(2026, 3, 1, 18, 0, tzinfo=UTC)

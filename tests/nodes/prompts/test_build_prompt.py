@@ -16,7 +16,7 @@ from polycontext.nodes.prompts import transcript
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession, ContextState
 from polycontext.polynomial.session.plugins import PROMPTS, load
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.testing import lived_windows
+from polycontext.testing.strategies import lived_windows
 from polycontext.window import (
     REQUEST_OVERHEAD,
     ContextWindow,

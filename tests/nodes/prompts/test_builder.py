@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError
 from polycontext.nodes import PromptBuilder
-from polycontext.testing import ANY_TEXT
+from polycontext.testing.strategies import ANY_TEXT
 
 GOLDEN = Path(__file__).parent / "golden"
 SHIPPED = PromptBuilder()

@@ -11,7 +11,7 @@ from polycontext.base import InvalidOptionError
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import TemplateError
 from polycontext.nodes.prompts.template import Band, band_of, read_persona
-from polycontext.testing import ANY_TEXT
+from polycontext.testing.strategies import ANY_TEXT
 
 PERSONA = PromptBuilder(system_templates={"bare": "{persona}"})
 

@@ -9,7 +9,8 @@ from markdown_it import MarkdownIt
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.prompts import transcript
-from polycontext.testing import ANY_TEXT, TEXTS, conversations
+from polycontext.testing import conversations
+from polycontext.testing.strategies import ANY_TEXT, TEXTS
 from polycontext.window import Part, ToolCall, Turn
 
 FENCES = st.text("~`\n\r ax", max_size=30)

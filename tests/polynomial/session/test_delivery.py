@@ -9,7 +9,8 @@ from polycontext.base import PolycontextError
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.machine.step import besides_floor
 from polycontext.polynomial.session.delivery import Delivery
-from polycontext.testing import FAST, Move
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Move
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, Rendered, get_format

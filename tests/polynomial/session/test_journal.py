@@ -11,7 +11,8 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState, Conversation, replay
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.pressure.threshold import session_threshold
-from polycontext.testing import FAST, Move
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Move
 from polycontext.window import ContextWindow, Part, TiktokenCounter, Turn
 from tests.polynomial.conversations import (
     WORDS,

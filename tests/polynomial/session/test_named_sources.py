@@ -18,7 +18,8 @@ from polycontext.polynomial.journal.conversation import Conversation, replay
 from polycontext.polynomial.journal.events import CompressEvent, RecallEvent
 from polycontext.polynomial.session.recall import recall_edit
 from polycontext.pressure import Edit
-from polycontext.testing import FAST, Move
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Move
 from polycontext.window import OrderError, Role, Splice, Turn
 from polycontext.window import sources as room
 from polycontext.window.sources import Sources

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
-from polycontext.testing import Move
+from polycontext.testing.strategies import Move
 from polycontext.window import Part
 from tests.broken_answers import BROKEN, answered
 from tests.polynomial.conversations import WORDS, session_moves, session_of, text_of, words

@@ -13,7 +13,8 @@ from polycontext.polynomial import (
     replay,
 )
 from polycontext.pressure import AdaptiveThreshold
-from polycontext.testing import FAST, Move
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Move
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.part_removal import unbound
 from polycontext.window.providers import Provider, get_format

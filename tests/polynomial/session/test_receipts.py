@@ -19,10 +19,10 @@ from polycontext.polynomial.journal import (
     Event,
     TurnEvent,
     Verdict,
-    check_compressions,
     receipt_schema,
 )
 from polycontext.polynomial.journal.receipts import SCHEMA_FILE
+from polycontext.polynomial.journal.remaking import check_compressions
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure import ContextProjector, Fulfilment, SummaryUsage, report_usage
 from polycontext.window import Turn
@@ -292,7 +292,7 @@ def test_a_gist_that_another_text_signed_is_found() -> None:
     assert event.origin is not None
     forged = next(iter(check_compressions(journal[: place + 1], empty)))
     assert forged.what == "the view after it"
-    from polycontext.polynomial.journal import replay  # noqa: PLC0415
+    from polycontext.polynomial.journal.conversation import replay  # noqa: PLC0415
     from polycontext.polynomial.journal.origin import digest_of  # noqa: PLC0415
 
     after = digest_of(replay(journal[: place + 1], empty).window)

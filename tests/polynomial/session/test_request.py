@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.testing import FAST, Move
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Move
 from polycontext.window import (
     REQUEST_OVERHEAD,
     InvalidMessagesError,

@@ -16,7 +16,8 @@ from polycontext.polynomial import (
     ContextState,
 )
 from polycontext.pressure import AdaptiveThreshold, FixedThreshold, Signals
-from polycontext.testing import FAST, Move
+from polycontext.testing import FAST
+from polycontext.testing.strategies import Move
 from polycontext.window import (
     InvalidTurnError,
     OrderError,

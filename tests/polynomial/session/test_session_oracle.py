@@ -21,8 +21,8 @@ from polycontext.polynomial.journal.events import ResizeEvent, TurnEvent
 from polycontext.polynomial.machine.context_machine import decider
 from polycontext.polynomial.machine.step import Step
 from polycontext.pressure import Signals
-from polycontext.testing import FAST, PROSE, TARGETS
-from polycontext.testing.strategies import CLASSES
+from polycontext.testing import FAST
+from polycontext.testing.strategies import CLASSES, PROSE, TARGETS
 from polycontext.window import ContextWindow, Role, ToolCall, Turn
 from tests.polynomial.conversations import Engine, with_engine
 

@@ -17,7 +17,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.synchronisation import Gist, Kept
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError
-from polycontext.testing import Move
+from polycontext.testing.strategies import Move
 from polycontext.window import OrderError, Part, ToolCall, Turn
 from polycontext.window.filler import OPENING
 from polycontext.window.providers.tool_pairs import NO_RESULT

@@ -23,12 +23,6 @@ STEP = 65_536
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Return where a store may be."""
-    return tmp_path / "sessions.db"
-
-
-@pytest.fixture
 def between(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     """Let functions run between two short steps."""
     acts = list[Callable[[], None]]()
@@ -300,22 +294,4 @@ def test_a_file_with_vacuuming_of_its_own_is_cleaned(path: Path) -> None:
     with opened(path, "goes") as goes:
         assert goes.history.forget("t1")
         assert b"quittengelee0x" not in raw(path)
-    assert is_whole(path)
-
-
-def test_copies_that_moved_rows_left_are_overwritten(path: Path) -> None:
-    """SQLite leaves copies where it moves rows; sessions that stay keep the pages of others."""
-    random = Random(0)  # noqa: S311 - no secret
-    names = [("stays", "goes")[number % 2] + str(number) for number in range(8)]
-    sessions = [opened(path, name) for name in names]
-    for _ in range(8):
-        for session, name in zip(sessions, names, strict=True):
-            words = (f"{name[:4]}w{random.randrange(9_000)}" for _ in range(random.randrange(40)))
-            session.add_user_turn(" ".join(["word", *words]))
-            session.history.search("nothing")
-    for name in names[1::2]:
-        assert ContextSession.history.delete(path, name)
-    assert b"goesw" not in raw(path)
-    for session in sessions:
-        session.close()
     assert is_whole(path)

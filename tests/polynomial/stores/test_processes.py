@@ -1,6 +1,5 @@
 """Several processes on one SQLite file: nothing is lost, doubled or refused, whoever writes."""
 
-import asyncio
 import ctypes
 import json
 import os
@@ -33,12 +32,6 @@ from tests.faults.processes import ending
 from tests.polynomial.conversations import WORDS
 
 needs_forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Return where a store may be."""
-    return tmp_path / "sessions.db"
 
 
 def opened(path: Path, session_id: str = "s", **options: Any) -> ContextSession:
@@ -133,30 +126,6 @@ def test_a_key_is_taken_once_by_all_processes(path: Path) -> None:
     children = [forked(write) for _ in range(3)]
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
     assert texts(path) == [f"turn {number}" for number in range(30)]
-
-
-@needs_forks
-def test_event_loops_threads_and_processes_write_one_session(path: Path) -> None:
-    """Three event loops, each with its session object, beside a process: nothing is lost."""
-
-    async def talk(loop: int) -> None:
-        async with await ContextSession.aopen(
-            path, "s", max_tokens=10_000, counter=WORDS
-        ) as session:
-            await asyncio.gather(*(session.aadd_user_turn(f"{loop}/{n}") for n in range(20)))
-
-    def write() -> None:
-        with opened(path) as session:
-            for number in range(20):
-                session.add_user_turn(f"process/{number}")
-
-    with opened(path), ThreadPoolExecutor(3) as threads:
-        child = forked(write)
-        list(threads.map(lambda loop: asyncio.run(talk(loop)), range(3)))
-    assert os.waitpid(child, 0)[1] == 0
-    assert Counter(texts(path)) == Counter(
-        f"{who}/{number}" for who in (0, 1, 2, "process") for number in range(20)
-    )
 
 
 WRITES = """
@@ -343,28 +312,6 @@ def test_those_that_wait_are_let_in_one_after_the_other(path: Path) -> None:
         locks[0].release()
         assert [each.result(300) for each in waiting] == [None] * 3
     assert sorted(order) == [1, 2, 3]
-
-
-def test_reading_waits_for_no_writer(path: Path) -> None:
-    """While another thread waits to write, sessions are read, listed and searched at once."""
-    with opened(path) as session:
-        session.add_user_turn("one plum")
-        session.history.search("plum")
-        lock = FileLock(path.with_name("sessions.db.lock"))
-        assert lock.acquire(0)
-        writing = Thread(target=session.add_user_turn, args=("two",))
-        writing.start()
-        while not session._writer.store._file.turn.locked():  # type: ignore[attr-defined]
-            sleep(0.01)
-        store = session._writer.store
-        assert isinstance(store, SQLiteStore)
-        assert len(store.load("s").events) == 1
-        assert store.list_sessions() == ("s",)
-        assert [found.resource_id for found in store.search("s", "plum", 5)] == ["t1"]
-        assert writing.is_alive()
-        lock.release()
-        writing.join(300)
-    assert texts(path) == ["one plum", "two"]
 
 
 def written(path: Path) -> None:
@@ -610,17 +557,6 @@ def test_reading_the_file_loses_nothing(path: Path, *, dies: bool) -> None:
         session.history.refresh()
     expected = ["first", "other", *(["killed"] if dies else []), *map(str, range(20))]
     assert texts(path) == expected
-
-
-def test_what_others_wrote_is_read_after_the_log_was_replaced(path: Path) -> None:
-    """A reader whose log was deleted reads from the new one."""
-    code = "with opened() as session: session.add_user_turn('other')"
-    with opened(path) as session:
-        session.add_user_turn("first")
-        for file in path.parent.iterdir():
-            file.read_bytes()
-        said_by(code, path)
-        assert [turn.text for turn in session.history.refresh().log()] == ["first", "other"]
 
 
 # --- the log of SQLite ---------------------------------------------------------------------

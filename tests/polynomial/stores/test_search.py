@@ -1,11 +1,9 @@
 """Searching a log: what is found, in which order, and what is left of the words of who is gone."""
 
-import asyncio
 import copy
 import pickle
 import sqlite3
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -32,7 +30,8 @@ from polycontext.polynomial.stores.search_query import (
     AskedWords,
 )
 from polycontext.postgresql import PostgreSQLStore
-from polycontext.testing import ANY_TEXT, FAST
+from polycontext.testing import FAST
+from polycontext.testing.strategies import ANY_TEXT
 from polycontext.window import Role, ToolCall, Turn
 from tests.postgresql.server import Server
 
@@ -274,28 +273,6 @@ def test_what_is_no_search_is_refused(session: ContextSession, text: Any, limit:
         session.history.search(text, limit)
 
 
-def test_nothing_is_found_where_nothing_was_said(session: ContextSession) -> None:
-    """An empty session, and a search for nothing."""
-    assert session.history.search("parcel") == ()
-    said(session, "parcel")
-    assert session.history.search("") == session.history.search(' -- "" ') == ()
-
-
-def test_threads_and_tasks_search_while_others_write(session: ContextSession) -> None:
-    """Each finds all that was there when it began."""
-
-    def work(number: int) -> None:
-        said(session, f"parcel {number}")
-        assert f"parcel {number}" in found(session, f'"parcel {number}"', 100)
-
-    async def all_search() -> list[tuple[Found, ...]]:
-        return await asyncio.gather(*(session.history.asearch("parcel", 100) for _ in range(8)))
-
-    with ThreadPoolExecutor(8) as threads:
-        list(threads.map(work, range(40)))
-    assert {len(each) for each in asyncio.run(all_search())} == {40}
-
-
 def test_a_copy_is_searched_by_itself() -> None:
     """The index stays behind; what is said to the copy is not found in the original."""
     session = ContextSession(2_000, counter=FAST)
@@ -321,44 +298,9 @@ def test_an_index_in_memory_begins_anew_for_another_log() -> None:
 # --- in a file ---------------------------------------------------------------------
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Return where a store may be."""
-    return tmp_path / "sessions.db"
-
-
 def kept(path: Path, session_id: str = "s") -> ContextSession:
     """Return a session in a file."""
     return ContextSession.open(path, session_id, 100_000, counter=FAST)
-
-
-def bytes_of(path: Path) -> bytes:
-    """Return all bytes of the files of a store."""
-    return b"".join(file.read_bytes() for file in path.parent.iterdir())
-
-
-def test_what_is_deleted_leaves_no_word_in_the_index(path: Path) -> None:
-    """A deleted session's words are gone from the index and files, and others are still found."""
-    with kept(path, "stays") as stays, kept(path) as gone:
-        said(stays, "parcel")
-        for step in range(30):
-            said(
-                gone,
-                *(f"{number} quittengelee schluesselwort{step}x{number}" for number in range(40)),
-            )
-            assert gone.history.search(f"schluesselwort{step}x7")
-        stays.history.search("parcel")
-        raw = bytes_of(path)
-        assert b"quittengelee" in raw
-        assert ContextSession.history.delete(path, "s") is True
-        raw = bytes_of(path)
-        assert not any(word in raw for word in (b"quittengelee", b"schluesselwort", b"esselwort"))
-        assert found(stays, "parcel") == ["parcel"]
-        assert (
-            gone._writer.store.search("s", "quittengelee", 10)  # type: ignore[attr-defined]
-            == ()
-        )
-    assert b"quittengelee" not in bytes_of(path)
 
 
 def test_an_append_indexes_nothing(path: Path) -> None:
@@ -513,7 +455,7 @@ def in_memory(seed: int) -> list[tuple[Found, ...]]:
     return lived(ContextSession(2_000, counter=FAST), seed)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_file_finds_what_memory_finds_in_the_same_order(path: Path, seed: int) -> None:
     """Turns, order and scores are the same, also after a session was rewound to what it undid."""
     with ContextSession.open(path, "s", 2_000, counter=FAST) as session:
@@ -521,7 +463,7 @@ def test_a_file_finds_what_memory_finds_in_the_same_order(path: Path, seed: int)
 
 
 @pytest.mark.gate
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_server_finds_what_memory_finds_in_the_same_order(
     postgresql: Server, schema: str, seed: int
 ) -> None:

@@ -16,7 +16,8 @@ from polycontext.pressure.notes.candidates import MOST_OUTPUT, MOST_RECORDS, SLA
 from polycontext.pressure.notes.items import Section
 from polycontext.pressure.notes.lines import parse_summary
 from polycontext.pressure.notes.pieces import clip
-from polycontext.testing import FAST, Move, conversations
+from polycontext.testing import FAST, conversations
+from polycontext.testing.strategies import Move
 from polycontext.window import Turn
 from polycontext.window.filler import OPENING
 from polycontext.window.turn import GIST

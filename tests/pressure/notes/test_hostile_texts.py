@@ -15,7 +15,8 @@ from polycontext.pressure.notes import pieces
 from polycontext.pressure.notes.items import MARK
 from polycontext.pressure.notes.pieces import MOST_CHARS, clip, excerpt, whole_letter
 from polycontext.pressure.notes.truncation import MOST_CHARS_A_TOKEN, truncate
-from polycontext.testing import FAST, TEXTS
+from polycontext.testing import FAST
+from polycontext.testing.strategies import TEXTS
 from polycontext.window import TokenCounter, ToolCall, Turn
 from tests.growth import BOUND, FACTOR, growth
 from tests.pressure.notes.extractive_samples import (

@@ -18,7 +18,7 @@ from polycontext.pressure.gist import GistJob, is_summary
 from polycontext.pressure.notes.facts import Fact, complete_text, is_told
 from polycontext.pressure.notes.items import Section
 from polycontext.pressure.summariser_protocol import AsyncPlanSummariser, PlanSummariser
-from polycontext.testing import ANY_TEXT
+from polycontext.testing.strategies import ANY_TEXT
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from tests.pressure.samples import (
     Says,

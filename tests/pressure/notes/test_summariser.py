@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from benchmarks.summariser_quality import DATA, METHODS, RECORDINGS, main, measure
 from polycontext import ContextSession
 from polycontext.pressure import AsyncSummariser, ContextProjector, ExtractiveSummariser, Summariser
-from polycontext.testing import ANY_TEXT, FAST, TEXTS, Move, conversations
-from polycontext.testing.strategies import HOSTILE_TEXTS
+from polycontext.testing import FAST, conversations
+from polycontext.testing.strategies import ANY_TEXT, HOSTILE_TEXTS, TEXTS, Move
 from polycontext.window import TokenCounter, ToolCall, Turn
 from tests.pressure.notes.extractive_samples import (
     COUNTERS,

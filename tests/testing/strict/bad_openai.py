@@ -19,7 +19,6 @@ class BadRequest:
     wording: str
     param: str | None = None
     code: str | None = None
-    status: int = 400
     index: int | None = None
 
 
@@ -42,7 +41,6 @@ def bad(  # noqa: PLR0917 - a row of a table
     param: str | None = None,
     code: str | None = None,
     *,
-    status: int = 400,
     index: int | None = None,
     **more: Any,
 ) -> BadRequest:
@@ -50,7 +48,7 @@ def bad(  # noqa: PLR0917 - a row of a table
     request = {"model": MODEL, field: given} | more
     place = re.match(rf"{field}\.?\[(\d+)", param or "")
     index = int(place[1]) if place and index is None else index
-    return BadRequest(name, request, rule, wording, param, code, status, index)
+    return BadRequest(name, request, rule, wording, param, code, index)
 
 
 def missing(param: str) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.testing.strict import RequestRefusedError
+from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, findings
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.anthropic import Judge
 from tests.testing.strict.bad_anthropic import (
@@ -20,7 +20,6 @@ from tests.testing.strict.bad_anthropic import (
     text,
     user,
 )
-from tests.vendors import StrictAnthropic, check_request, findings
 
 USER = [
     text("a"),
@@ -52,24 +51,6 @@ def verdict(provider: StrictAnthropic, request: dict[str, Any]) -> tuple[str, in
     except RequestRefusedError as refusal:
         return refusal.rule, refusal.index
     return None
-
-
-def whole(request: dict[str, Any]) -> tuple[str, int | None] | None:
-    """Return what the rules say of the same request, without any memory."""
-    try:
-        check_request(request, "anthropic")
-    except InvalidMessagesError as error:
-        return error.rule, error.index
-    return None
-
-
-@given(messages())
-def test_a_growing_list_is_judged_like_a_whole_one(given_messages: list[Any]) -> None:
-    """For every prefix of every list, a provider that saw the shorter ones judges the same."""
-    provider = StrictAnthropic(lambda request: "x")
-    for count in (*range(1, len(given_messages) + 1), *range(1, len(given_messages) + 1)):
-        request = {"model": "m", "max_tokens": 9, "messages": given_messages[:count]}
-        assert verdict(provider, request) == whole(request)
 
 
 @given(messages(), st.integers(0, 8))

@@ -11,11 +11,10 @@ from polycontext.testing.strict import (
     StrictAnthropic,
     StrictChat,
     StrictGemini,
-    StrictProvider,
     StrictResponses,
     check_request,
-    findings,
 )
+from polycontext.testing.strict.provider import StrictProvider
 from polycontext.window import InvalidMessagesError
 from tests.testing.strict.bad_anthropic import BAD
 from tests.testing.strict.bad_chat import chat_requests
@@ -44,28 +43,8 @@ USAGE = {
     "openai-responses": ("usage", "input_tokens"),
     "gemini": ("usageMetadata", "promptTokenCount"),
 }
-UNCHECKED = {
-    "bad-context-management",
-    "bad-edit",
-    "bad-option",
-    "bad-previous-response",
-    "bad-thinking",
-    "binding-beta",
-    "compaction-beta",
-    "edit-beta",
-    "not-stored",
-    "thinking-budget",
-    "thinking-first",
-    "thinking-forced",
-    "thinking-modified",
-    "thinking-signature",
-    "thinking-temperature",
-    "unknown-response",
-    "unknown-conversation",
-}
-"""Rules of options, and of a provider that remembers what it answered."""
 BAD_REQUESTS: list[tuple[str, Any]] = [
-    *(("anthropic", bad) for bad in BAD if bad.rule != "request-size"),
+    *(("anthropic", bad) for bad in BAD),
     *(("openai", bad) for bad in chat_requests()),
     *(("openai-responses", bad) for bad in responses_requests()),
 ]
@@ -74,15 +53,39 @@ BAD_REQUESTS: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(
     ("provider", "bad"), BAD_REQUESTS, ids=[f"{name}: {bad.name}" for name, bad in BAD_REQUESTS]
 )
-def test_it_refuses_all_but_bad_options(provider: str, bad: Any) -> None:
-    """A bad request is refused by its rule, and an option that is not checked is accepted."""
-    try:
+def test_a_bad_request_is_refused_for_its_own_reason(provider: str, bad: Any) -> None:
+    """Rule, place, status, wording, `param` and `code` are the vendor's, and the check agrees."""
+    with pytest.raises(RequestRefusedError) as refused:
         PROVIDERS[provider](lambda _: "no").create(bad.request)
-    except RequestRefusedError as refusal:
-        assert bad.rule in UNCHECKED or (refusal.rule, refusal.index) == (bad.rule, bad.index)
-    else:
-        assert bad.rule in UNCHECKED
-        assert findings(bad.request, provider) == []
+    refusal = refused.value
+    assert (refusal.rule, refusal.index, refusal.status) == (bad.rule, bad.index, 400)
+    assert bad.wording in refusal.message
+    assert refusal.legal
+    with pytest.raises(InvalidMessagesError) as caught:
+        check_request(bad.request, provider)
+    error = caught.value
+    assert (error.rule, error.index) == (bad.rule, bad.index)
+    if provider != "anthropic":
+        facts = (bad.param, bad.code)
+        assert (refusal.param, refusal.code) == (error.param, error.code) == facts
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [float("nan"), b"x", {1: 2}, "\ud800", 2**2000, object(), [[[]]]],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_json_is_refused(hostile: Any) -> None:
+    """Values that JSON has not, or in a hundred levels, are refused in every format."""
+    if isinstance(hostile, list):
+        for _ in range(150):
+            hostile = [hostile]
+    for provider, request in REQUESTS.items():
+        strict = PROVIDERS[provider](lambda _: "no")
+        message = {"role": "user", "content": "hi", "parts": [], "further": hostile}
+        with pytest.raises(RequestRefusedError) as refused:
+            strict.create(request | {strict.messages: [message]})
+        assert refused.value.status == 400
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -1,4 +1,4 @@
-"""The strict Chat Completions: answers, usage, cache, faults, chunks."""
+"""The strict Chat Completions: answers, usage, faults, chunks."""
 
 from functools import partial
 from typing import Any
@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.testing.strict import Break, Event, RequestRefusedError
+from polycontext.testing.strict import Break, RequestRefusedError, StrictChat, check_request
+from polycontext.testing.strict.provider import Event
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import check
-from tests.vendors import StrictChat, check_request
 
 MODEL = "gpt-5.6"
 CALLS = {
@@ -49,10 +49,9 @@ def test_an_answer() -> None:
     )
 
 
-def test_usage_and_cache() -> None:
-    """Usage counts the request's tokens, and the cache is read in steps of 128 from 1,024."""
-    now = [0.0]
-    provider = StrictChat(lambda _: "done", clock=lambda: now[0])
+def test_usage() -> None:
+    """Usage counts the request's tokens, tools among them."""
+    provider = StrictChat(lambda _: "done")
     small = ask(provider, "word " * 100)["usage"]
     assert small["prompt_tokens"] + small["completion_tokens"] == small["total_tokens"]
     assert 100 <= small["prompt_tokens"] < 120
@@ -60,12 +59,6 @@ def test_usage_and_cache() -> None:
         provider, "word " * 100, tools=[{"type": "function", "function": {"name": "read"}}]
     )["usage"]
     assert with_tools["prompt_tokens"] > small["prompt_tokens"]
-    long = "word " * 1500
-    assert ask(provider, long)["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
-    assert ask(provider, long, "and now")["usage"]["prompt_tokens_details"]["cached_tokens"] == 1408
-    assert ask(provider, "and now", long)["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
-    now[0] = 3600.0
-    assert ask(provider, long)["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
 
 
 def test_a_picture_costs_what_pictures_cost() -> None:

@@ -1,13 +1,18 @@
-"""The stand-in for Gemini refuses what the vendor refuses, in its words, and signs calls."""
+"""The stand-in for Gemini refuses what the vendor refuses, in its words."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from polycontext.testing.strict import Break, RequestRefusedError
+from polycontext.testing.strict import (
+    Break,
+    RequestRefusedError,
+    StrictGemini,
+    check_request,
+    findings,
+)
 from polycontext.window import InvalidMessagesError
-from tests.vendors import StrictGemini, check_request, findings
 
 USER: Mapping[str, Any] = {"role": "user", "parts": [{"text": "Look."}]}
 CALL: Mapping[str, Any] = {"functionCall": {"name": "look", "args": {}}}
@@ -27,23 +32,6 @@ def refusal(provider: StrictGemini, request: Mapping[str, Any]) -> RequestRefuse
     with pytest.raises(RequestRefusedError) as caught:
         provider.create(request)
     return caught.value
-
-
-def test_a_call_of_the_current_step_needs_its_signature() -> None:
-    """One of nobody is refused, too; an earlier step may go without."""
-    provider = StrictGemini(lambda _: {"parts": [CALL, CALL]})
-    said = provider.create(asked(USER))["candidates"][0]["content"]
-    signed, second = said["parts"]
-    assert "thoughtSignature" in signed
-    assert "thoughtSignature" not in second
-    results = {"role": "user", "parts": [*FOUND["parts"], *FOUND["parts"]]}
-    provider.create(asked(USER, said, results))
-    bare = {"role": "model", "parts": [CALL]}
-    assert refusal(provider, asked(USER, bare, FOUND)).rule == "missing-signature"
-    provider.create(asked(USER, bare, FOUND, USER))
-    for forged in ("AA==", "not base64", 5):
-        other = {"role": "model", "parts": [{**CALL, "thoughtSignature": forged}]}
-        assert refusal(provider, asked(USER, other, FOUND)).rule == "bad-signature"
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.testing import TEXTS
-from polycontext.testing.strategies import HOSTILE_TEXTS
+from polycontext.testing.strategies import HOSTILE_TEXTS, TEXTS
 from polycontext.window import Turn
 from polycontext.window.items import (
     ContextItem,
