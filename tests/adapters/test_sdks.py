@@ -1,7 +1,6 @@
 """The clients of both SDKs: concurrent long conversations over HTTP against strict providers."""
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import product
@@ -32,7 +31,7 @@ from tests.adapters.agent_step import (
     messages_stream,
     responses,
 )
-from tests.adapters.models import DEMAND, Looking
+from tests.adapters.models import Looking
 from tests.house import gated
 from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 
@@ -98,52 +97,6 @@ def served() -> Iterator[Served]:
 def sent(request: Mapping[str, Any]) -> list[Message]:
     """Return the list of a request."""
     return list(request.get("messages", request.get("input", [])))
-
-
-@pytest.mark.parametrize("form", gated(FORMS, "chat", "responses, async", "messages, streamed"))
-def test_two_conversations_side_by_side(form: str, served: Served) -> None:
-    """Every request is valid and fits, the user's demand stays, and the caller's lists are kept."""
-    make, ask = clients(served.url)[form]
-
-    async def talk() -> list[list[Message]]:
-        client, lists = make(), [list[Message](), list[Message]()]
-        for number in range(EXCHANGES):
-            for name, messages in zip("AB", lists, strict=True):
-                demand = f" {DEMAND}" if number == 0 else ""
-                await exchange(
-                    client,
-                    ask,
-                    messages,
-                    f"{name}{number}: look for plums.{demand} " + "please " * 20,
-                )
-        await closed(client)
-        return lists
-
-    for name, messages in zip("AB", asyncio.run(talk()), strict=True):
-        said = [
-            entry["content"]
-            for entry in messages
-            if entry.get("role") == "user" and isinstance(entry["content"], str)
-        ]
-        assert [text.partition(":")[0] for text in said] == [
-            f"{name}{number}" for number in range(EXCHANGES)
-        ]
-    own = {
-        name: [
-            request
-            for request in served.model.requests
-            if f"{name}{EXCHANGES - 1}: " in json.dumps(sent(request))
-        ]
-        for name in "AB"
-    }
-    for name, other in ("AB", "BA"):
-        assert len(own[name]) == 2
-        for request in own[name]:
-            text = json.dumps(sent(request))
-            assert DEMAND in text
-            assert f"{other}{EXCHANGES - 1}: " not in text
-            assert f"{other}0: " not in text
-    assert max(len(json.dumps(sent(request))) for request in served.model.requests) < ROOM * 6
 
 
 def test_retries_send_the_same() -> None:
@@ -386,19 +339,6 @@ def test_what_is_no_client_is_refused() -> None:
             wrap("client")
     with pytest.raises(InvalidOptionError):
         openai_adapter.wrap(openai.OpenAI(api_key="none"), -1)
-
-
-def test_the_client_stays_what_it_is(served: Served) -> None:
-    """Of its own type, and the one that was wrapped is left alone."""
-    client = openai.OpenAI(base_url=f"{served.url}/v1", api_key="none")
-    wrapped = openai_adapter.wrap(client, ROOM)
-    assert isinstance(wrapped, openai.OpenAI)
-    assert type(client) is openai.OpenAI
-    assert isinstance(wrapped.with_options(timeout=5), type(wrapped))
-    long: Any = [{"role": "user", "content": "plums " * 60} for _ in range(40)]
-    wrapped.with_options(timeout=5).chat.completions.create(model="gpt-5", messages=long)
-    assert len(served.model.requests[-1]["messages"]) < 40
-    assert len(long) == 40
 
 
 def test_a_client_of_another_vendor_is_refused() -> None:

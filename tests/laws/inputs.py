@@ -16,7 +16,8 @@ from polycontext.agent_context import AgentContext, ContextValidator, deserializ
 from polycontext.agent_context.validator import DEFAULT_RIGHTS
 from polycontext.agents import AgentMachine
 from polycontext.base import Law, PolycontextError
-from polycontext.linearity import LinearityMap, ResourceClass, Tag, constraint_sentences
+from polycontext.linearity import LinearityMap, ResourceClass, constraint_sentences
+from polycontext.linearity.tag import Tag
 from polycontext.nodes import ComponentRenderer, SessionIdRegistry
 from polycontext.polynomial import (
     CONTEXT_OPERAD,

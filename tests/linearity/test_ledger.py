@@ -13,9 +13,9 @@ from polycontext.linearity import (
     LinearityMap,
     LinearityStats,
     ResourceClass,
-    Tag,
     UnknownResourceError,
 )
+from polycontext.linearity.tag import Tag
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

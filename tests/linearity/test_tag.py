@@ -8,7 +8,8 @@ import pytest
 from attrs.exceptions import FrozenInstanceError
 
 from polycontext.base import InvalidDataError
-from polycontext.linearity import UNIX_EPOCH, LinearityMap, ResourceClass, Tag
+from polycontext.linearity import UNIX_EPOCH, LinearityMap, ResourceClass
+from polycontext.linearity.tag import Tag
 
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  naive on purpose
 

@@ -5,15 +5,9 @@ from typing import Any
 
 from polycontext.base import is_whole
 from polycontext.testing.strict.anthropic_requests import below, check_tag
-from polycontext.window.providers import shown
-from polycontext.window.providers.anthropic import (
-    COMPACTION_BETA,
-    EDITS,
-    EXTRA,
-    WHOLE,
-    AnthropicPlace,
-)
-from polycontext.window.providers.anthropic.versions import BINDING_BETA
+from polycontext.window.providers.anthropic.message_rules import EXTRA, WHOLE, AnthropicPlace
+from polycontext.window.providers.anthropic.versions import BINDING_BETA, COMPACTION_BETA, EDITS
+from polycontext.window.providers.places import shown
 
 LEAST_BUDGET = 1024
 """The least tokens of a thinking budget."""

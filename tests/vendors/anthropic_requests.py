@@ -7,7 +7,9 @@ from polycontext.testing.strict.anthropic import text_blocks
 from polycontext.testing.strict.anthropic_requests import NEWEST
 from polycontext.testing.strict.anthropic_requests import check_head as check_fields
 from polycontext.testing.strict.anthropic_requests import check_whole as check_list
-from polycontext.window.providers.anthropic import THINKING, WHOLE, Judge
+from polycontext.window.providers.anthropic.block_rules import THINKING
+from polycontext.window.providers.anthropic.message_rules import WHOLE
+from polycontext.window.providers.anthropic.order_rules import Judge
 
 from .anthropic_options import check_options
 

@@ -24,7 +24,7 @@ from polycontext.window.model_profiles import (
     register_model,
 )
 from polycontext.window.providers import Provider
-from polycontext.window.tokens import calibrate
+from polycontext.window.tokens.counter import calibrate
 from polycontext.window.tokens.media_rules import Crops, Patches, Tiles, medium_tokens
 from tests.house import ROOT
 

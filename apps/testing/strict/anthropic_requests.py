@@ -7,20 +7,19 @@ from typing import Any
 from polycontext.base import UnknownNameError, is_whole
 from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Provider, copied_messages, raise_first, shown
-from polycontext.window.providers.anthropic import (
+from polycontext.window.providers import Provider, copied_messages
+from polycontext.window.providers.anthropic.block_rules import check_block, check_mark, marks
+from polycontext.window.providers.anthropic.message_rules import (
     BLANK,
     EMPTY_TEXT,
     EXTRA,
     MARKED_EMPTY_TEXT,
     WHOLE,
     AnthropicPlace,
-    Judge,
-    check_block,
-    check_mark,
-    mark_errors,
-    marks,
 )
+from polycontext.window.providers.anthropic.order_rules import Judge, mark_errors
+from polycontext.window.providers.judge import raise_first
+from polycontext.window.providers.places import shown
 
 VERSIONS = ("2023-06-01", "2026-10-21")
 """The values of the header ``anthropic-version`` whose rules are known, oldest first."""

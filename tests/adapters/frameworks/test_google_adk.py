@@ -374,28 +374,6 @@ def test_each_agent_of_a_session_has_a_conversation() -> None:
     )
 
 
-def test_one_plugin_serves_many_conversations_at_once() -> None:
-    """Each is sent its own words."""
-    model = Reply(model="reply", answers=["Yes."] * 40)
-    runner = _runner(LlmAgent(name="keeper", model=model), ContextPlugin(4_000))
-
-    async def talk() -> None:
-        for number in range(4):
-            await asyncio.gather(
-                *(_ask(runner, f"{key}", f"{key}{number}: plums?") for key in range(10))
-            )
-
-    asyncio.run(talk())
-    assert len(model.requests) == 40
-    for request in model.requests:
-        said = [
-            content.parts[0].text.partition(":")[0]
-            for content in request.contents
-            if content.role == "user"
-        ]
-        assert said == [f"{said[0][0]}{number}" for number in range(len(said))]
-
-
 @pytest.mark.filterwarnings("ignore:.EXPERIMENTAL. EventsCompactionConfig:UserWarning")
 def test_a_second_compaction_is_refused() -> None:
     """Two that shorten one conversation would each undo what the other remembers."""
@@ -431,41 +409,3 @@ def test_what_the_server_keeps_is_left_alone() -> None:
         ContextPlugin(10).before_model_callback(callback_context=context, llm_request=request)
     )
     assert request.contents == before
-
-
-def test_a_callback_of_one_agent() -> None:
-    """The plugin's method is one, for those who make no app."""
-    model = Reply(model="reply", answers=["Yes. " * 30] * 20)
-    agent = LlmAgent(
-        name="keeper", model=model, before_model_callback=ContextPlugin(1_000).before_model_callback
-    )
-    runner = Runner(
-        app_name="cellar",
-        agent=agent,
-        session_service=InMemorySessionService(),
-        auto_create_session=True,
-    )
-
-    async def talk() -> None:
-        for number in range(20):
-            await _ask(runner, "A", f"{number}: " + "plums, " * 20)
-
-    asyncio.run(talk())
-    assert len(model.requests[-1].contents) < 20
-
-
-def test_what_the_model_counts_is_learned() -> None:
-    """A provider that counts twice as many tokens is sent half as much.
-
-    A request that fails leaves nothing behind.
-    """
-    model = Reply(model="reply", answers=["Yes. " * 40] * 20, counts=True)
-    plugin = ContextPlugin(20_000)
-    runner = _runner(LlmAgent(name="keeper", model=model), plugin)
-    asyncio.run(_ask(runner, "A", "plums, " * 900))
-    session = plugin._bridge.sessions.get("cellar/u/A/keeper")
-    assert session.window.max_tokens < 18_000
-    model.answers.clear()
-    with pytest.raises(IndexError):
-        asyncio.run(_ask(runner, "A", "And?"))
-    assert not plugin._asked

@@ -27,7 +27,6 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import (
     ClearToolUsesEdit,
     ContextEditingMiddleware,
-    ModelRetryMiddleware,
     wrap_model_call,
 )
 from langchain.agents.structured_output import ToolStrategy
@@ -209,44 +208,6 @@ def test_agents_that_do_not_await(judge: Judge) -> None:
     assert len(judge.sent) == 40
     assert judge.largest <= ROOM
     assert len(agent.get_state(_thread("A")).values["messages"]) == 20 * 5 > len(judge.sent[-1])
-
-
-def test_many_threads_at_once_on_one_hook(judge: Judge) -> None:
-    """Each of many concurrent threads is sent its own messages.
-
-    Without a thread id, a conversation is recognised by its first messages.
-    """
-    agent, threadless = (
-        _made(judge, ContextMiddleware(ROOM)),
-        create_agent(Model(judge=judge), [look], middleware=[ContextMiddleware(ROOM)]),
-    )
-
-    async def talk(key: str) -> None:
-        messages: list[Any] = []
-        for number in range(6):
-            said = {"messages": [("user", f"{key}-{number}: look for plums. " + "please " * 80)]}
-            await agent.ainvoke(said, _thread(key))
-            messages = (await threadless.ainvoke({"messages": [*messages, *said["messages"]]}))[
-                "messages"
-            ]
-            assert f"{key}-{number}: " in messages[-5].text
-
-    async def all_talk() -> None:
-        await asyncio.gather(*(talk(key) for key in "ABCDEFGH"))
-
-    asyncio.run(all_talk())
-    assert len(judge.sent) == 8 * 6 * 2 * 2
-    for turns in judge.sent:
-        assert (
-            len(
-                {
-                    turn.text[0]
-                    for turn in turns
-                    if turn.role is Role.USER and "look for plums" in turn.text
-                }
-            )
-            == 1
-        )
 
 
 def test_an_agent_inside_of_a_tool_has_a_conversation_of_its_own(judge: Judge) -> None:
@@ -466,71 +427,12 @@ def test_what_is_asked_for_besides_counts(judge: Judge) -> None:
     assert judge.sent == []
 
 
-def test_what_the_provider_counts_is_learned(judge: Judge) -> None:
-    """The reported usage is learned in synchronous and asynchronous runs, and may be missing."""
-    for usage in ({"input_tokens": 2_000, "output_tokens": 9, "total_tokens": 2_009}, None):
-        middleware = ContextMiddleware(ROOM)
-        agent = create_agent(
-            Model(judge=judge, usage=usage),
-            [look],
-            middleware=[middleware],
-            checkpointer=InMemorySaver(),
-        )
-        agent.invoke({"messages": [("user", "Look.")]}, _thread("A"))
-        asyncio.run(agent.ainvoke({"messages": [("user", "Look.")]}, _thread("B")))
-        for key in "AB":
-            assert (middleware._bridge.sessions.get(key).window.max_tokens < ROOM // 2) is (
-                usage is not None
-            )
-
-
-def test_a_model_that_is_asked_again_is_sent_the_same(
-    judge: Judge, sent: list[list[own.BaseMessage]]
-) -> None:
-    """By the framework, before this middleware or behind it."""
-    judge.faults, retry = 2, ModelRetryMiddleware(max_retries=2, initial_delay=0, jitter=False)
-    _made(judge, retry, ContextMiddleware(ROOM)).invoke(
-        {"messages": [("user", "Look.")]}, _thread("A")
-    )
-    assert sent[0] == sent[1] == sent[2]
-    judge.faults = 2
-    _made(judge, ContextMiddleware(ROOM), retry).invoke(
-        {"messages": [("user", "Look.")]}, _thread("A")
-    )
-    assert sent[4] == sent[5] == sent[6]
-
-
 def test_another_middleware_that_shortens_is_refused(judge: Judge) -> None:
     """In words: what it has cleared would be taken for an edit of the conversation."""
     editing = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=100, keep=1)])
     agent = _made(judge, editing, ContextMiddleware(ROOM))
     with pytest.raises(InvalidOptionError, match=r"ContextEditingMiddleware.*Use "):
         agent.invoke({"messages": [("user", "Look.")]}, _thread("A"))
-
-
-def test_a_thread_a_hundred_times_as_long_as_the_window(
-    judge: Judge, sent: list[list[own.BaseMessage]]
-) -> None:
-    """It fits at its first request already, and a result longer than the window does."""
-    agent, words = _made(judge, ContextMiddleware(1_500)), "plums and pears, " * 40
-    long = [
-        kind(f"{number}: {words}") for number in range(300) for kind in (HumanMessage, AIMessage)
-    ]
-    call = AIMessage("", tool_calls=[{"id": "c", "name": "look", "args": {"at": "all"}}])
-    agent.update_state(
-        _thread("A"),
-        {
-            "messages": [
-                *long,
-                HumanMessage("All."),
-                call,
-                ToolMessage(words * 100, tool_call_id="c"),
-            ]
-        },
-    )
-    agent.invoke({"messages": [("user", "And now?")]}, _thread("A"))
-    assert judge.largest <= 1_500
-    assert len(agent.get_state(_thread("A")).values["messages"]) == 600 + 5
 
 
 def test_its_messages_are_taken_in_as_those_of_openai() -> None:

@@ -401,48 +401,6 @@ def test_what_the_provider_counts_is_learned(
     assert (len(asked[1]) < len(asked[0])) is learns
 
 
-def test_an_edited_message_and_an_llm_that_fails() -> None:
-    """An edit reaches the model, and a repeated list gives the same request after a failure."""
-    asked: list[Any] = []
-    llm, messages = wrap(_llm(asked, ConnectionError("gone")), 1000), _long(201)
-    with pytest.raises(ConnectionError):
-        llm.chat(messages)
-    llm.chat(messages)
-    assert [*asked[0]] == [*asked[1]]
-    edited = [*messages]
-    edited[199] = own.ChatMessage(role="assistant", content="Pears.")
-    llm.chat(edited)
-    assert asked[2][-2:] == edited[-2:]
-
-
-def test_one_llm_serves_many_conversations_at_once() -> None:
-    """None sees what another one says, also where one is cancelled in the middle."""
-    asked: list[Any] = []
-    llm = wrap(_llm(asked), 1000)
-
-    async def talk(name: str) -> None:
-        messages: list[own.ChatMessage] = []
-        for place in range(30):
-            messages.append(
-                own.ChatMessage(role="user", content=f"{name}{place}: " + "please " * 20)
-            )
-            messages.append((await llm.achat(messages)).message)
-
-    async def all_of_them() -> None:
-        lost = asyncio.create_task(talk("Z"))
-        asyncio.get_running_loop().call_later(0.01, lost.cancel)
-        await asyncio.gather(*map(talk, "ABCD"), lost, return_exceptions=True)
-        await talk("Z")
-
-    asyncio.run(all_of_them())
-    for sent in asked:
-        assert (
-            len({(message.content or "")[0] for message in sent if message.role == "user"} - {"["})
-            == 1
-        )
-    assert len([sent for sent in asked if "A29: " in str(sent)]) == 1
-
-
 def test_the_memory_hands_out_copies() -> None:
     """An agent with a state writes it into the last message: what is kept stays as it was said."""
     asked: list[Any] = []

@@ -375,24 +375,6 @@ def test_the_reply_takes_room() -> None:
     assert len(fit(ContextCapability(ROOM), messages, max_tokens=3_000)) < len(messages)
 
 
-def test_many_conversations_at_once() -> None:
-    """On one capability, with keys and without, and after a fit that was cancelled."""
-    fitting = ContextCapability(ROOM)
-
-    async def all_at_once(key: bool) -> Any:
-        stopped = asyncio.ensure_future(afit(fitting, talk(30, "A"), "A" if key else None))
-        await asyncio.sleep(0)
-        stopped.cancel()
-        return await asyncio.gather(
-            *(afit(fitting, talk(30, name), name if key else None) for name in "ABCDEF")
-        )
-
-    for key in (True, False):
-        for name, sent in zip("ABCDEF", asyncio.run(all_at_once(key)), strict=True):
-            assert f"{name}29: " in str(sent)
-            assert not any(f"{other}29: " in str(sent) for other in "ABCDEF" if other != name)
-
-
 def test_what_the_provider_counts_is_learnt() -> None:
     """A provider that counts twice as many tokens is sent less.
 

@@ -1,6 +1,5 @@
 """Agents of strands-agents."""
 
-import asyncio
 import json
 import random
 from base64 import b64decode
@@ -12,7 +11,6 @@ import pytest
 
 from polycontext import ContextOverflowError
 from polycontext.adapters import Bridge
-from polycontext.window import Role
 from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.converse_rules import check_converse
 from tests.adapters.frameworks.judge import Judge
@@ -309,16 +307,6 @@ def converse(seed: int) -> list[dict[str, Any]]:
     return messages
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_lists_with_every_kind_of_block_are_given_back_valid(seed: int) -> None:
-    """What fits goes out unchanged, and what is shortened is no list that Converse refuses."""
-    messages = converse(seed)
-    check_converse(messages)
-    assert Bridge(StrandsDialect(), model=1_000_000).fit(messages) == messages
-    for size in (800, 1_500, 4_000, 12_000, 30_000):
-        check_converse(Bridge(StrandsDialect(), model=size).fit(messages))
-
-
 @pytest.mark.skipif(not RECORDED.exists(), reason="no recordings beside the project")
 def test_recorded_conversations_of_converse_are_taken() -> None:
     """All that Bedrock accepted, and all of its answers, unchanged; shortened, none is invalid."""
@@ -353,95 +341,6 @@ def with_bytes(value: Any, name: str = "") -> Any:
         return [with_bytes(inner) for inner in value]
     is_coded = name in ("bytes", "redactedContent") and isinstance(value, str)
     return b64decode(value) if is_coded else value
-
-
-def test_what_the_model_counts_is_learned() -> None:
-    """A model that counts twice as much gets half as much."""
-
-    def reply(messages: Any, system: Any) -> Any:
-        return [{"text": "Yes."}], len(str(messages)) // 2
-
-    manager = ContextConversationManager(20_000)
-    agent = strands.Agent(
-        Scripted(reply, max_tokens=100), conversation_manager=manager, callback_handler=None
-    )
-    agent("plums, " * 900)
-    assert (
-        manager._bridge.sessions.get(f"{agent.session_id}/{agent.agent_id}").window.max_tokens
-        < 18_000
-    )
-
-
-def _said(messages: Any) -> list[str]:
-    return [message["content"][0]["text"] for message in messages if message["role"] == "user"]
-
-
-def _logged(manager: ContextConversationManager, agent: strands.Agent) -> list[str]:
-    """Return what the user has said in an agent's session, in which nothing was ever taken back."""
-    session = manager._bridge.sessions.get(f"{agent.session_id}/{agent.agent_id}")
-    assert not any("Rewind" in type(event).__name__ for event in session.history.events())
-    return [turn.text for turn in session.log() if turn.role is Role.USER]
-
-
-def test_one_manager_serves_many_agents_at_once() -> None:
-    """Each is sent its own words, and none rewinds what another was sent."""
-    sent: list[list[str]] = []
-
-    def reply(messages: Any, system: Any) -> Any:
-        sent.append(_said(messages))
-        return [{"text": "Yes."}], 0
-
-    manager = ContextConversationManager(4_000)
-    agents = [
-        strands.Agent(Scripted(reply), conversation_manager=manager, callback_handler=None)
-        for _ in range(6)
-    ]
-
-    async def talk() -> None:
-        for number in range(4):
-            await asyncio.gather(
-                *(agent.invoke_async(f"{key}{number}") for key, agent in enumerate(agents))
-            )
-
-    asyncio.run(talk())
-    assert sorted(sent) == sorted(
-        [f"{key}{number}" for number in range(last + 1)] for key in range(6) for last in range(4)
-    )
-    assert [_logged(manager, agent) for agent in agents] == [
-        [f"{key}{number}" for number in range(4)] for key in range(6)
-    ]
-
-
-def test_a_run_that_is_cancelled_is_gone_on_from() -> None:
-    """While the model is waited for: what comes next is sent with all that was said before."""
-    sent: list[list[str]] = []
-
-    class Slow(Scripted):
-        async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-            sent.append(_said(messages))
-            if len(sent) == 2:
-                asked.set()
-                await asyncio.Event().wait()
-            async for event in super().stream(messages, *args, **kwargs):
-                yield event
-
-    asked = asyncio.Event()
-    model = Slow(lambda messages, system: ([{"text": "Yes."}], 0))
-    manager = ContextConversationManager(4_000)
-    agent = strands.Agent(model, conversation_manager=manager, callback_handler=None)
-
-    async def talk() -> None:
-        await agent.invoke_async("one")
-        run = asyncio.create_task(agent.invoke_async("two"))
-        await asked.wait()
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await run
-        assert str(await agent.invoke_async("three")).strip() == "Yes."
-
-    asyncio.run(talk())
-    assert sent == [["one"], ["one", "two"], ["one", "two", "three"]]
-    assert _said(agent.messages) == _logged(manager, agent) == sent[-1]
 
 
 def test_system_prompt_tools_and_reply_are_taken_off_the_room() -> None:

@@ -18,8 +18,8 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.session.decisions import held_attachment
 from polycontext.pressure import ConflictError, ContextProjector, Reach
-from polycontext.window import ContextItem, OrderError, PluginError, Role
-from polycontext.window.items import attachment_of, context_to_string, register_formatter
+from polycontext.window import ContextItem, OrderError, PluginError, Role, context_to_string
+from polycontext.window.items import attachment_of, register_formatter
 from polycontext.window.items.item import ItemIds
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (

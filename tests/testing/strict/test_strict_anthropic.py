@@ -13,8 +13,7 @@ from polycontext.testing.strict import (
     overloaded,
     overloaded_midway,
 )
-from polycontext.window.providers.anthropic import COMPACTION_BETA
-from polycontext.window.providers.anthropic.versions import BINDING_BETA
+from polycontext.window.providers.anthropic.versions import BINDING_BETA, COMPACTION_BETA
 from tests.testing.strict.bad_anthropic import ASK, TOOL, marked, result, text, user
 from tests.vendors import StrictAnthropic
 

@@ -12,7 +12,7 @@ from polycontext import ContextSession, project
 from polycontext.testing.strict import RequestRefusedError
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import check
-from polycontext.window.providers.responses import Judge as InputJudge
+from polycontext.window.providers.responses.rules import Judge as InputJudge
 from tests.vendors import StrictResponses, check_request
 
 Items = list[dict[str, Any]]

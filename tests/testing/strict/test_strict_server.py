@@ -19,8 +19,7 @@ from polycontext.testing.strict import (
     overloaded_midway,
     rate_limited,
 )
-from polycontext.window.providers.anthropic import COMPACTION_BETA
-from polycontext.window.providers.anthropic.versions import BINDING_BETA
+from polycontext.window.providers.anthropic.versions import BINDING_BETA, COMPACTION_BETA
 from tests.testing.strict.bad_anthropic import ASK, TOOL, result, user
 from tests.testing.strict.test_strict_anthropic import thinks
 from tests.vendors import StrictAnthropic

@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from polycontext.testing import TEXTS
-from polycontext.window.items import ContextItem, ItemType
+from polycontext.window import ItemType
+from polycontext.window.items import ContextItem
 
 ADD = "(defun add (a b) (+ a b))"
 

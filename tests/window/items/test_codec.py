@@ -10,9 +10,9 @@ from jsonschema import Draft7Validator
 
 from polycontext.base import InvalidDataError
 from polycontext.testing import TEXTS
+from polycontext.window import ItemType
 from polycontext.window.items import (
     ContextItem,
-    ItemType,
     MetadataWarning,
     item_from_dict,
     item_from_json,

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import CallerError, InvalidDataError
-from polycontext.window.items import ITEM_IDS, ContextItem, ItemType, item_from_dict
+from polycontext.window import ItemType
+from polycontext.window.items import ITEM_IDS, ContextItem, item_from_dict
 from polycontext.window.items.item import ItemIds
 from tests.window.items.samples import items, seed_item
 

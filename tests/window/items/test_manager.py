@@ -13,13 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.window.items import (
-    ContextItem,
-    ContextManager,
-    DuplicateItemError,
-    ItemType,
-    context_to_string,
-)
+from polycontext.window import ItemType, context_to_string
+from polycontext.window.items import ContextItem, ContextManager, DuplicateItemError
 from tests.window.items.samples import seed_item
 
 

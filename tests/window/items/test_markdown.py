@@ -8,18 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from polycontext.window import PluginError, Turn
+from polycontext.window import ItemType, PluginError, Turn, context_to_string
 from polycontext.window.items import (
     ContextItem,
-    ItemType,
     attachment_of,
-    context_to_string,
     fenced_text,
     item_turn,
     markdown,
     register_formatter,
-    source_of,
 )
+from polycontext.window.items.attachment import source_of
 from polycontext.window.items.markdown import language_of_file
 from tests.window.items.samples import items, seed_item
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 
 from polycontext.base import InvalidDataError
+from polycontext.window import context_to_string
 from polycontext.window.items import (
     ContextItem,
     MetadataWarning,
-    context_to_string,
     item_from_json,
     item_to_dict,
     item_to_json,

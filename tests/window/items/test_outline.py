@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from polycontext.testing import TEXTS
 from polycontext.testing.strategies import HOSTILE_TEXTS
 from polycontext.window import Turn
-from polycontext.window.items import (
-    ContextItem,
+from polycontext.window.items import ContextItem, item_turn
+from polycontext.window.items.attachment import (
+    MOST_PARSED,
     attached_outline,
     definitions,
-    item_turn,
     outline_of,
 )
-from polycontext.window.items.attachment import MOST_PARSED
 
 PYTHON = '''
 import os

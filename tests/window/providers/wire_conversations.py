@@ -7,7 +7,8 @@ from typing import Any
 from attrs import evolve
 from hypothesis import strategies as st
 
-from polycontext.window.providers import Parsed, Rendered
+from polycontext.window.providers import Rendered
+from polycontext.window.providers.wire import Parsed
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.laws.inputs import wire_turns
 
