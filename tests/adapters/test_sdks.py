@@ -259,8 +259,8 @@ def _entered(manager: Any) -> None:
 
 
 KINDS = [
-    *product([openai.OpenAI, Mine], USES),
-    *((openai.AzureOpenAI, form) for form in USES if not form.startswith("responses")),
+    *((openai.OpenAI, form) for form in USES),
+    *product([Mine, openai.AzureOpenAI], ["plain", "stream"]),
 ]
 """Azure has one path for all responses, and one of chat for each deployment."""
 

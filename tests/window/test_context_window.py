@@ -8,7 +8,7 @@ from hypothesis import given
 
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
-from polycontext.testing import ANY_TEXT, FAST, filled, windows
+from polycontext.testing import FAST, filled, windows
 from polycontext.testing.strategies import CONSTRAINTS
 from polycontext.window import (
     ContextWindow,
@@ -192,27 +192,6 @@ def test_a_turn_at_the_wrong_moment_is_refused(before: list[Turn], turn: Turn, l
     assert window == twin
 
 
-@given(windows(), ANY_TEXT)
-def test_a_refused_turn_changes_nothing(window: ContextWindow, text: str) -> None:
-    """After a refusal the window, its ledger and its count of ids are what they were."""
-    before = (
-        window.all_turns(),
-        window.tokens,
-        window.position,
-        window.serial,
-        list(window.linearity.items()),
-    )
-    with pytest.raises(OrderError):
-        window.append(Turn(Role.TOOL, text, tool_call_id="never made"))
-    assert (
-        window.all_turns(),
-        window.tokens,
-        window.position,
-        window.serial,
-        list(window.linearity.items()),
-    ) == before
-
-
 @pytest.mark.parametrize(
     ("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys()
 )
@@ -289,17 +268,6 @@ def test_promoting_raises_the_class_of_one_turn() -> None:
         pinned.promote("t2", ResourceClass.REQUIRED)
     with pytest.raises(UnknownResourceError):
         pinned.promote("t9", ResourceClass.PRESERVED)
-
-
-def test_promoting_needs_no_reason() -> None:
-    """Without a reason there is none in the tag, not even the one of tagging."""
-    assert (
-        window_of(USER, ASSISTANT)
-        .promote("t2", ResourceClass.PRESERVED)
-        .linearity.tag_of("t2")
-        .rationale
-        == ""
-    )
 
 
 class Listening:

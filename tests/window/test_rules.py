@@ -5,10 +5,9 @@ from copy import deepcopy
 
 import pytest
 
-from polycontext import ContextSession, Turn
-from polycontext.linearity import keep_last
+from polycontext import Turn
 from polycontext.window import ContextWindow, ToolCall
-from polycontext.window.rules import RULE, RULES_TITLE, Rule
+from polycontext.window.rules import RULE, RULES_TITLE
 
 NEVER = "Never use tables in your replies."
 
@@ -171,22 +170,6 @@ def test_rules_are_found_when_they_are_asked_for() -> None:
     copied = pickle.loads(pickle.dumps(late))  # noqa: S301 - our own
     assert copied.rules.all == deepcopy(early).rules.all
     assert late.cleared().rules.all == ()
-
-
-def test_a_rule_may_be_long_and_there_may_be_many() -> None:
-    """Five hundred turns with a rule each give five hundred rules, each whole."""
-    said = [f"Never delete file number {number}." for number in range(500)]
-    rules = window(*said).rules.standing
-    assert [rule.text for rule in rules] == said
-    words = " ".join(f"word{number}" for number in range(5_000))
-    added = Turn("user", words, metadata={RULE: {"kind": "preference", "scope": ""}})
-    assert window(added).rules.standing == (Rule("t2:1", words, "t2", kind="preference"),)
-
-
-def test_rules_about_tools_are_something_else() -> None:
-    """The option `rules` of a session takes rules about tools, which are not in the ledger."""
-    session = ContextSession(max_tokens=1_000, rules=[keep_last("read")])
-    assert session.rules.list() == ()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.margins import main, measured
 from polycontext import ContextSession, project
 from polycontext.base import UnknownNameError
-from polycontext.window import TiktokenCounter, Turn, count_tools, count_turn
+from polycontext.window import Turn, count_tools, count_turn
 from polycontext.window import tokenizer_families as module
 from polycontext.window.model_profiles import ModelProfile, find_model, unlisted_counter
 from polycontext.window.model_table import listed_models
@@ -54,14 +54,6 @@ def test_the_benchmark_finds_every_margin_wide_enough(capsys: pytest.CaptureFixt
     """On this project's code and pages and on recordings, too."""
     assert main([]) == 0
     assert "qwen (qwen3)" in capsys.readouterr().out
-
-
-def test_a_digit_costs_what_it_costs() -> None:
-    """Qwen has a token for each digit, and Llama 3 one for three, as OpenAI's tokenizer has."""
-    text = "3.14159265 " * 50
-    counted = TiktokenCounter().count(text)
-    assert families()["qwen"].bound(text, counted) > OpenVocabulary("qwen3").count(text) > 500
-    assert families()["llama-3"].bound(text, counted) < 500
 
 
 @pytest.mark.parametrize(

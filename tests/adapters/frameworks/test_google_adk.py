@@ -298,28 +298,6 @@ def test_what_nobody_here_knows_stays_with_its_content() -> None:
     assert written == types.Content(role="user", parts=[types.Part(text="And?"), _call("mine")])
 
 
-def test_pictures_count() -> None:
-    """Many of them do not go out at once, and the newest does as it is."""
-    agent = LlmAgent(
-        name="keeper", model=(model := Reply(model="reply", answers=[*map(str, range(8))]))
-    )
-    runner = _runner(agent, ContextPlugin(12_000))
-    image = types.Part(inline_data=types.Blob(mime_type="image/webp", data=b"no head"))
-
-    async def talk() -> None:
-        for number in range(8):
-            await _ask(runner, "A", f"{number}: which plum is this?", image)
-
-    asyncio.run(talk())
-    shown = [
-        sum(part.inline_data is not None for content in request.contents for part in content.parts)
-        for request in model.requests
-    ]
-    assert shown[0] == 1
-    assert max(shown) == 2
-    assert model.requests[-1].contents[-1].parts[-1] == image
-
-
 def test_system_prompt_tools_and_reply_are_taken_off_the_room() -> None:
     """The system prompt, the tools and the longest reply are subtracted from the budget."""
 
@@ -387,25 +365,3 @@ def test_a_second_compaction_is_refused() -> None:
     with pytest.raises(RuntimeError, match="None: the plugin compresses already") as caught:
         asyncio.run(_ask(runner, "A", "Plums?"))
     assert isinstance(caught.value.__cause__, InvalidOptionError)
-
-
-def test_what_the_server_keeps_is_left_alone() -> None:
-    """A request that goes on from an interaction has but what is new."""
-    request = LlmRequest(
-        contents=[types.Content(role="user", parts=[types.Part(text="Plums.")])],
-        previous_interaction_id="i1",
-    )
-    before = [*request.contents]
-    context: Any = type(
-        "Context",
-        (),
-        {
-            "get_invocation_context": lambda self: type(
-                "Run", (), {"events_compaction_config": None}
-            )
-        },
-    )()
-    asyncio.run(
-        ContextPlugin(10).before_model_callback(callback_context=context, llm_request=request)
-    )
-    assert request.contents == before

@@ -1,6 +1,5 @@
 """Agents of LangChain."""
 
-import asyncio
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +37,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
 from polycontext.adapters.langchain import ContextMiddleware, LangChainDialect
-from polycontext.pressure import AdaptiveThreshold
 
 
 class Model(BaseChatModel):
@@ -347,52 +345,6 @@ def test_roles_of_other_kinds_of_messages() -> None:
         Role.SYSTEM,
         Role.USER,
     ]
-
-
-def test_a_message_that_is_edited_in_the_middle(
-    judge: Judge, sent: list[list[own.BaseMessage]]
-) -> None:
-    """After an edit the model is sent the edited message, and the answers follow that."""
-    # With these marks what is edited has been compressed before: no thought is bound to it any
-    # more.
-    agent = _made(judge, ContextMiddleware(ROOM, threshold=AdaptiveThreshold()))
-    for number in range(8):
-        agent.invoke({"messages": [("user", f"{number}: look. " + "please " * 150)]}, _thread("A"))
-    edited = next(
-        message
-        for message in agent.get_state(_thread("A")).values["messages"]
-        if message.text.startswith("6: ")
-    )
-    agent.update_state(
-        _thread("A"), {"messages": [HumanMessage("6: look for pears.", id=edited.id)]}
-    )
-    agent.invoke({"messages": [("user", "9: look.")]}, _thread("A"))
-    assert "6: look for pears." in str(sent[-1])
-    assert "6: look. " not in str(sent[-1])
-    assert judge.largest <= ROOM
-
-
-def test_one_that_was_cancelled_goes_on(judge: Judge) -> None:
-    """Whenever it was: what comes next is valid."""
-    agent = _made(judge, ContextMiddleware(ROOM))
-
-    async def talk() -> None:
-        for number in range(25):
-            said = agent.ainvoke(
-                {"messages": [("user", f"{number}: look. {DEMAND} " + "please " * 50)]},
-                _thread("A"),
-            )
-            task = asyncio.create_task(said)
-            for _ in range(number):
-                await asyncio.sleep(0)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await agent.ainvoke({"messages": [("user", f"{number}: look again.")]}, _thread("A"))
-
-    asyncio.run(talk())
-    assert len(judge.sent) >= 25
-    assert judge.largest <= ROOM
-    assert DEMAND in str(judge.sent[-1])
 
 
 def test_what_is_asked_for_besides_counts(judge: Judge) -> None:

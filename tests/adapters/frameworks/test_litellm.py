@@ -9,9 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from attrs import evolve
 
-from polycontext.adapters import Bridge
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import StoreError
 from polycontext.polynomial.stores import InMemoryStore
@@ -23,7 +21,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 pytest.importorskip("litellm")
 
 import litellm
-from litellm import CustomLLM, Message, ModelResponse
+from litellm import CustomLLM, ModelResponse
 from litellm.types.utils import CallTypes
 
 from polycontext.adapters.litellm import ContextCallback, LiteLLMDialect
@@ -347,60 +345,3 @@ def test_a_conversation_is_told_by_its_messages(judge: Judge) -> None:
         with pytest.raises(InvalidOptionError, match=r"^messages = "):
             callback.session(wrong)
     assert callback.session(_talk(1)) is callback.session(_talk(1))
-
-
-def test_thoughts_stand_or_fall_beside_their_words() -> None:
-    """Thoughts of Anthropic's and OpenAI's models stay with their message or are dropped with it.
-
-    Pictures count, and a message that is edited starts another conversation.
-    """
-    dialect = LiteLLMDialect()
-    url = "https://example.org/plum.png"
-    answer = Message(
-        content=None,
-        tool_calls=[
-            {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-        ],
-        reasoning_content="Plums.",
-        thinking_blocks=[{"type": "thinking", "thinking": "Plums.", "signature": "c2ln"}],
-        reasoning_items=[
-            {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "ZW5j"}
-        ],
-    )
-    natives = [
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "Which?"},
-                {"type": "image_url", "image_url": {"url": url}},
-            ],
-            "odd": 1,
-        },
-        answer,
-        {"role": "tool", "tool_call_id": "c", "content": "none", "name": "look"},
-    ]
-    turns = [piece.turn for piece in dialect.split(natives)]
-    assert [part.type for part in turns[1].parts if part.is_bound] == ["thinking", "reasoning"]
-    assert any(url in part.data for part in turns[0].parts)
-    written = dialect.write(turns)
-    assert (
-        written[1]["thinking_blocks"][0]["signature"],
-        written[1]["reasoning_items"][0]["id"],
-    ) == ("c2ln", "rs")
-    assert "thinking_blocks" not in dialect.write([evolve(turns[1], parts=())])[0]
-    assert [piece.turn for piece in dialect.split(written)] == turns
-    bridge: Any = Bridge(dialect, model=20_000)
-    assert all(
-        fitted is native for fitted, native in zip(bridge.fit(natives), natives, strict=True)
-    )
-    assert (
-        bridge.fit(
-            [
-                natives[0],
-                {"role": "assistant", "content": "Edited."},
-                {"role": "user", "content": "So?"},
-            ]
-        )[1]["content"]
-        == "Edited."
-    )
-    assert len(bridge.sessions) == 2

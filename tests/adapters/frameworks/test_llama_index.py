@@ -361,46 +361,6 @@ def test_calls_are_written_as_they_came() -> None:
     assert [piece.turn for piece in LlamaIndexDialect().split([message])] == [turn]
 
 
-def test_thoughts_of_openai_are_reasoning_items() -> None:
-    """As the integration of Responses keeps them."""
-    block = own.ThinkingBlock(
-        content=None, additional_information={"type": "reasoning", "encrypted_content": "ZW5j"}
-    )
-    ((part,),) = [
-        piece.turn.parts
-        for piece in LlamaIndexDialect().split([own.ChatMessage(role="assistant", blocks=[block])])
-    ]
-    assert part.provider == "openai-responses"
-    assert part.is_bound
-    assert "ZW5j" in part.data
-
-
-@pytest.mark.parametrize(
-    ("raw", "learns"),
-    [
-        ({"usage": {"prompt_tokens": 6000}}, True),
-        (own.ChatResponse(message=own.ChatMessage()), False),
-        (None, False),
-    ],
-)
-def test_what_the_provider_counts_is_learned(
-    raw: Any, learns: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If the answer reports usage, a provider that counts more is sent less."""
-    asked: list[Any] = []
-    plain = _llm(asked)
-    answers = type(plain).chat
-    monkeypatch.setattr(
-        type(plain),
-        "chat",
-        lambda *given, **named: answers(*given, **named).model_copy(update={"raw": raw}),
-    )
-    llm, messages = wrap(plain, 4000), _long(91)
-    llm.chat(messages)
-    llm.chat(messages)
-    assert (len(asked[1]) < len(asked[0])) is learns
-
-
 def test_the_memory_hands_out_copies() -> None:
     """An agent with a state writes it into the last message: what is kept stays as it was said."""
     asked: list[Any] = []

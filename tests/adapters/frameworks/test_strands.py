@@ -217,20 +217,6 @@ def test_results_of_a_step_stay_in_one_message() -> None:
     assert cut["content"][0]["text"].startswith("[Cut; ")
 
 
-def test_results_that_come_late_are_sent_with_the_others_of_their_step() -> None:
-    """In one message, with what the user said meanwhile behind them."""
-    messages: list[Any] = [
-        {"role": "user", "content": [{"text": "Look."}]},
-        USED,
-        {"role": "user", "content": [_result("a", {"text": "one"})]},
-        {"role": "user", "content": [{"text": "Quick."}]},
-        {"role": "user", "content": [_result("b", {"text": "two"})]},
-    ]
-    sent = Bridge(StrandsDialect(), model=8_000).fit(messages)
-    said = [block for message in messages[2:5] for block in message["content"]]
-    assert sent == [*messages[:2], {"role": "user", "content": [said[0], said[2], said[1]]}]
-
-
 def test_what_the_vendors_own_tools_found_goes_out_as_it_is() -> None:
     """Nobody here has to answer their calls."""
     use = {"toolUseId": "s", "name": "code", "input": {}, "type": "server_tool_use"}

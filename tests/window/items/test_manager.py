@@ -1,9 +1,7 @@
 """The manager holds a bounded number of items, the oldest leave first, and nothing stands twice."""
 
-import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
 from itertools import product
 from typing import Any
 
@@ -154,12 +152,6 @@ def test_an_item_too_large_alone_is_refused_and_nothing_leaves() -> None:
     assert (manager.get(), manager.tokens, gone) == (before, 12, [])
 
 
-def test_tokens_are_counted_by_the_default_counter() -> None:
-    """Without a counter of one's own the vocabulary of current models counts."""
-    manager = filled([seed_item()], max_tokens=1000)
-    assert 15 < manager.tokens < 60
-
-
 def test_a_notice_may_use_the_manager() -> None:
     """The callback runs when the new item is in and the lock is free to be taken again."""
     seen: list[tuple[ContextItem, ...]] = []
@@ -223,24 +215,6 @@ def test_an_update_that_grows_pushes_the_oldest_others_out() -> None:
     assert (manager.get(), gone, manager.tokens) == ((grown, third), [second], 18)
     manager.update(first)
     assert (manager.get(), manager.tokens) == ((first, third), 12)
-
-
-@pytest.mark.parametrize(
-    "copied",
-    [deepcopy, lambda manager: pickle.loads(pickle.dumps(manager))],  # noqa: S301 - our own
-    ids=["copied", "pickled"],
-)
-def test_a_copy_goes_on_by_itself(copied: Callable[[ContextManager], ContextManager]) -> None:
-    """A copy holds the same items and bounds but does not call the original's `on_evict`."""
-    gone: list[ContextItem] = []
-    first, second, third = numbered(3)
-    manager = filled(
-        [first, second], max_items=2, max_tokens=50, counter=Words(), on_evict=gone.append
-    )
-    other = copied(manager)
-    other.add(third)
-    assert (other.get(), other.tokens, gone) == ((second, third), 12, [])
-    assert (manager.get(), manager.tokens) == ((first, second), 12)
 
 
 @given(

@@ -18,7 +18,6 @@ from polycontext.window.items import (
     register_formatter,
 )
 from polycontext.window.items.attachment import source_of
-from polycontext.window.items.markdown import language_of_file
 from tests.window.items.samples import items, seed_item
 
 TYPES = {
@@ -82,13 +81,6 @@ def test_the_language_comes_from_the_file_name(filename: str) -> None:
         context_to_string([ContextItem("x", "file", {"filename": filename})]).split("\n")[2]
         == f"```{LANGUAGES[filename]}"
     )
-
-
-def test_an_unknown_ending_says_nothing() -> None:
-    """Only a name that is known says what a file holds; folders with dots say nothing."""
-    assert language_of_file("no.such-ending") is None
-    assert language_of_file("src.py/LICENSE") is None
-    assert language_of_file("C:\\src\\Makefile") == "make"
 
 
 @given(st.lists(items(), max_size=3))

@@ -1,11 +1,9 @@
 """Known metadata keys are checked, near misses pointed at, all others pass."""
 
 import json
-import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given
 
 from polycontext.base import InvalidDataError
 from polycontext.window import context_to_string
@@ -16,7 +14,6 @@ from polycontext.window.items import (
     item_to_dict,
     item_to_json,
 )
-from tests.window.items.samples import metadata
 
 WRONG: list[tuple[str, Any]] = [
     ("filename", None),
@@ -71,16 +68,6 @@ def test_a_near_miss_of_a_known_key_is_pointed_at(key: str, meant: str) -> None:
         item = ContextItem("x", metadata={key: 1})
     assert item.metadata == {key: 1}
     assert caught[0].filename == __file__
-
-
-@given(metadata())
-def test_checked_metadata_are_not_checked_again(values: dict[str, Any] | None) -> None:
-    """Metadata that another item carries are taken over as they are, warnings included."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MetadataWarning)
-        first = ContextItem("x", metadata=None if values is None else values | {"start-line": 1})
-    second = ContextItem("y", metadata=first.metadata)
-    assert second.metadata is first.metadata
 
 
 def nested(levels: int) -> dict[str, Any]:

@@ -75,11 +75,6 @@ def test_a_piece_of_python_is_read_line_by_line(text: str) -> None:
     ]
 
 
-def test_a_very_long_python_file_is_read_line_by_line() -> None:
-    """Python's parser is not trusted with any size."""
-    assert lines("def a(): ...\n" + "x = 1\n" * 200_000, "python") == ["def a"]
-
-
 @pytest.mark.parametrize(
     ("line", "name"),
     [

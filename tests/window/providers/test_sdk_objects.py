@@ -49,27 +49,6 @@ def test_an_anthropic_answer_and_its_blocks() -> None:
         assert wire.render(wire.parse(messages).turns).messages == expected
 
 
-def test_an_openai_chat_answer() -> None:
-    """Fields that the provider did not send are left out, fields that it sent as null are kept."""
-    chat = pytest.importorskip("openai.types.chat")
-    call = {"id": "a", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
-    said = {
-        "role": "assistant",
-        "content": None,
-        "refusal": None,
-        "annotations": [],
-        "tool_calls": [call],
-        "reasoning_content": "hm",
-    }
-    wire = get_format("openai")
-    messages = [
-        ASK,
-        chat.ChatCompletionMessage.model_validate(said),
-        {"role": "tool", "tool_call_id": "a", "content": "21"},
-    ]
-    assert wire.render(wire.parse(messages).turns).messages == [ASK, said, messages[2]]
-
-
 def test_openai_response_items() -> None:
     """Each item of an answer goes back as it came, reasoning first."""
     responses = pytest.importorskip("openai.types.responses")

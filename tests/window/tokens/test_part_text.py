@@ -198,17 +198,6 @@ def test_further_fields_are_counted(field: str, kind: PartKind) -> None:
     assert count_turn(default_counter(), turn) - plain >= default_counter().count(LONG)
 
 
-@pytest.mark.parametrize("content", ["", [], None])
-def test_the_form_of_a_content_costs_nothing(content: object) -> None:
-    """How a message writes that it has no content is no text; what else is said of it is."""
-    assert count_part(default_counter(), part({"content": content}, PartKind.MESSAGE)) == 0
-    assert count_part(default_counter(), part({}, PartKind.MESSAGE)) == 0
-    assert part_text(part({"content": content, "refusal": "no"}, PartKind.RESULT)) == (
-        ('{"refusal":"no"}',),
-        0,
-    )
-
-
 def test_an_assistants_recording_is_billed_with_its_transcript() -> None:
     """A recording costs a minute by id or its own seconds, plus the words of its transcript."""
     known = part({"audio": {"id": "audio_1", "transcript": LONG}}, PartKind.MESSAGE)

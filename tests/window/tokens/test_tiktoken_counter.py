@@ -1,9 +1,7 @@
 """Counting never fails, whatever the text, without a network or a vocabulary."""
 
-import copy
 import gzip
 import hashlib
-import pickle
 import random
 import string
 import threading
@@ -21,7 +19,7 @@ from tiktoken import registry
 from polycontext.base import CallerError, UnknownNameError
 from polycontext.window.tokens import tokenizer
 from polycontext.window.tokens.counter import EstimatingCounter
-from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
+from polycontext.window.tokens.tiktoken_counter import TiktokenCounter
 from polycontext.window.tokens.tokenizer import CHUNK, InexactCountWarning, chunks
 from tests.house import gated
 
@@ -167,30 +165,6 @@ def test_an_unknown_encoding_is_refused_by_name() -> None:
         TiktokenCounter(
             ["o200k_base"],  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         )
-
-
-def test_counters_are_values() -> None:
-    """Counters compare by encoding and survive pickle and copy without the vocabulary."""
-    counter = TiktokenCounter()
-    counter.count("load it")
-    raw = pickle.dumps(counter)
-    assert len(raw) < 500
-    for other in (
-        pickle.loads(raw),  # noqa: S301  our own bytes
-        copy.deepcopy(counter),
-        TiktokenCounter("o200k_base"),
-    ):
-        assert other == counter
-        assert hash(other) == hash(counter)
-        assert other.count("hello") == 1
-    assert counter != TiktokenCounter("cl100k_base")
-
-
-def test_the_default_counter_is_one_and_exact() -> None:
-    """Everybody who gives no counter shares one."""
-    assert default_counter() is default_counter()
-    assert default_counter() == TiktokenCounter("o200k_base")
-    assert default_counter().exact
 
 
 def test_making_a_counter_loads_nothing(unloaded: None) -> None:

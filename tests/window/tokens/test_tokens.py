@@ -108,17 +108,6 @@ def test_ids_and_bookkeeping_cost_nothing(counter: TokenCounter, content: str) -
     assert count_turn(counter, kept) == count_turn(counter, plain)
 
 
-def test_a_turn_costs_one_token_at_least() -> None:
-    """Even a counter that is wrong below zero cannot make a turn free."""
-    assert (
-        count_turn(
-            Unlabelled(),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-            Turn("user", "hello"),
-        )
-        == 1
-    )
-
-
 @pytest.mark.parametrize("content", ["", " ", "\n\n", None])
 def test_emptiness_costs_what_stands_in_for_it(content: str | None) -> None:
     """Blank text and omitted blocks cost the placeholder that is sent in their place."""
