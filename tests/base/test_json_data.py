@@ -28,7 +28,6 @@ from polycontext.base.json_data import (
     freeze,
     freeze_object,
     thaw,
-    under,
 )
 
 STORABLE_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
@@ -352,11 +351,3 @@ def test_text_is_taken_if_it_can_be_stored(text: str) -> None:
     else:
         assert check_text(text, "name") == check_text(Loud(text), "name") == text
         assert type(check_text(Loud(text))) is str
-
-
-@given(st.text(st.characters()), st.sampled_from(["", "$", "a.b"]))
-def test_a_step_of_a_path_is_short_and_printable(key: str, path: str) -> None:
-    """Whatever a key holds, its step in a path is bounded and can be encoded."""
-    step = under(path, key)
-    assert len(step) <= 700
-    assert step.encode().startswith(path.encode())

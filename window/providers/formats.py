@@ -90,8 +90,9 @@ empty-message: ...
     known = as_provider(provider)
     judge: ListJudge = _module(_MODULES[known][2]).Judge(**options)
     if not (judge.takes_text and isinstance(messages, str)):
-        judge(copied_messages(known, messages), allow_open_tail=allow_open_tail)
-    raise_first(load_errors(known, messages))
+        copies = copied_messages(known, messages)
+        judge(copies, allow_open_tail=allow_open_tail)
+        raise_first(load_errors(known, copies))
 
 
 def findings(messages: object, provider: Provider | str) -> list[InvalidMessagesError]:

@@ -155,7 +155,6 @@ class Reply(BaseLlm):
     """Say the next of some answers, and remember the requests."""
 
     answers: list[Any]
-    counts: bool = False
     requests: list[Any] = Field(default_factory=list)
 
     async def generate_content_async(
@@ -165,20 +164,7 @@ class Reply(BaseLlm):
         self.requests.append(llm_request.model_copy(deep=True))
         parts = self.answers.pop(0)
         parts = [types.Part(text=parts)] if isinstance(parts, str) else parts
-        yield LlmResponse(
-            content=types.Content(role="model", parts=parts),
-            usage_metadata=_usage(llm_request) if self.counts else None,
-        )
-
-
-def _usage(request: LlmRequest) -> types.GenerateContentResponseUsageMetadata:
-    """Count a token for every second letter, and none for pictures."""
-    letters = sum(
-        len(part.text or "") for content in request.contents for part in content.parts or ()
-    )
-    return types.GenerateContentResponseUsageMetadata(
-        prompt_token_count=letters // 2, candidates_token_count=9, thoughts_token_count=1
-    )
+        yield LlmResponse(content=types.Content(role="model", parts=parts))
 
 
 def _runner(agent: LlmAgent, plugin: ContextPlugin, **settings: Any) -> Runner:

@@ -162,16 +162,6 @@ def test_a_notice_may_use_the_manager() -> None:
     assert seen == [(second,)]
 
 
-@pytest.mark.parametrize("what", [None, "text", {"content": "x"}])
-def test_what_is_no_item_is_refused(what: Any) -> None:
-    """Neither taken in nor put in the place of another."""
-    manager = ContextManager()
-    for act in (manager.add, manager.update):
-        with pytest.raises(InvalidDataError, match=r"is not a ContextItem. Use a ContextItem"):
-            act(what)
-    assert len(manager) == 0
-
-
 def test_an_item_is_updated_where_it_stands() -> None:
     """An updated item takes the place and the creation time of the item with its id."""
     first, held, last = (

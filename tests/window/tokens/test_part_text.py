@@ -13,7 +13,7 @@ from polycontext.window.tokens.counter import TURN_OVERHEAD, count_part, count_t
 from polycontext.window.tokens.media_rules import AUDIO_TOKENS, IMAGE_TOKENS, PAGE_TOKENS
 from polycontext.window.tokens.part_text import part_text
 from polycontext.window.tokens.tiktoken_counter import default_counter
-from polycontext.window.turn import ToolCall, Turn
+from polycontext.window.turn import Turn
 from tests.growth import BOUND, growth
 from tests.window.media_files import b64, pdf, png, wave
 
@@ -177,27 +177,6 @@ def test_what_only_looks_like_a_medium_counts_as_text(data: str) -> None:
     assert part_text(Part("anthropic", data)) == ((data,), 0)
 
 
-@pytest.mark.parametrize(
-    "field",
-    [
-        "reasoning_content",
-        "annotations",
-        "reasoning_details",
-        "extra_content",
-        "refusal",
-        "citations",
-    ],
-)
-@pytest.mark.parametrize("kind", [PartKind.WORDS, PartKind.CALL, PartKind.MESSAGE, PartKind.RESULT])
-def test_further_fields_are_counted(field: str, kind: PartKind) -> None:
-    """Further fields of words, calls, messages and results cost what they hold."""
-    fields = part({field: [{"text": LONG}]}, kind)
-    call = ToolCall("a", "look")
-    turn = Turn("assistant", "so", tool_calls=[call], parts=[fields])
-    plain = count_turn(default_counter(), Turn("assistant", "so", tool_calls=[call]))
-    assert count_turn(default_counter(), turn) - plain >= default_counter().count(LONG)
-
-
 def test_an_assistants_recording_is_billed_with_its_transcript() -> None:
     """A recording costs a minute by id or its own seconds, plus the words of its transcript."""
     known = part({"audio": {"id": "audio_1", "transcript": LONG}}, PartKind.MESSAGE)
@@ -217,21 +196,6 @@ def test_a_message_more_costs_its_framing() -> None:
         for messages in range(4)
     ]
     assert [cost - costs[0] for cost in costs] == [0, 0, TURN_OVERHEAD, 2 * TURN_OVERHEAD]
-
-
-@given(st.lists(storable | st.text(" \n{}:#a", min_size=1, max_size=8), min_size=2, max_size=5))
-def test_words_in_several_blocks_cost_no_more_than_was_told(texts: list[str]) -> None:
-    """Words split into several blocks at line ends never cost more than counted."""
-    content = "\n".join(texts)
-    starts = [sum(len(text) + 1 for text in texts[:index]) for index in range(len(texts))]
-    places = [
-        Part("anthropic", "{}", PartKind.WORDS, start, start + len(text))
-        for start, text in zip(starts, texts, strict=True)
-    ]
-    counter = default_counter()
-    assert count_turn(counter, Turn("user", content, parts=places)) >= TURN_OVERHEAD + sum(
-        map(counter.count, texts)
-    )
 
 
 @pytest.mark.gate

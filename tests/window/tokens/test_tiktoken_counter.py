@@ -167,16 +167,6 @@ def test_an_unknown_encoding_is_refused_by_name() -> None:
         )
 
 
-def test_making_a_counter_loads_nothing(unloaded: None) -> None:
-    """The vocabulary waits for the first text that is not short."""
-    counter = TiktokenCounter()
-    assert "o200k_base" not in registry.ENCODINGS
-    assert counter.count("hello") == 1
-    assert "o200k_base" not in registry.ENCODINGS
-    assert counter.count("hello" + " world" * tokenizer.SHORT) == 1 + tokenizer.SHORT
-    assert "o200k_base" in registry.ENCODINGS
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_the_first_short_texts_cost_what_they_cost_later(name: str, unloaded: None) -> None:
     """A part of the vocabulary counts them, until many were counted."""
@@ -236,16 +226,6 @@ def test_the_users_own_cache_is_enough(
     assert TiktokenCounter().count("hello world") == 2
 
 
-def test_a_damaged_cache_is_passed_over(
-    unloaded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file with another SHA-256 is not believed, and not touched either."""
-    cache_file(tmp_path, "o200k_base").write_bytes(b"aGVsbG8= 0\n")
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    assert TiktokenCounter().exact
-    assert cache_file(tmp_path, "o200k_base").read_bytes() == b"aGVsbG8= 0\n"
-
-
 def test_a_damaged_data_file_is_not_believed(
     unloaded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,15 +282,3 @@ def test_a_failed_download_ends_in_an_estimate(
         monkeypatch.setattr("tiktoken.load.read_file", fetch)
         with pytest.warns(InexactCountWarning):
             assert not TiktokenCounter(allow_download=True).exact
-
-
-def test_an_engine_that_loads_otherwise_is_not_trusted(
-    unloaded: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If tiktoken's constructor takes no loader it is not called: it would use the network."""
-    tiktoken.list_encoding_names()
-    assert registry.ENCODING_CONSTRUCTORS is not None
-    monkeypatch.setitem(
-        registry.ENCODING_CONSTRUCTORS, "o200k_base", lambda: pytest.fail("was run")
-    )
-    assert tokenizer.load_encoding("o200k_base") is None

@@ -155,18 +155,6 @@ def test_numbers_that_grow_when_they_are_written_anew_are_counted_grown(
     )
 
 
-def test_what_only_looks_like_an_exponent_costs_what_it_costs() -> None:
-    """Ids with digits before an e are plain text."""
-    plain = '{"id":   "3e5f-9e+1"}'
-    assert arguments_tokens(default_counter(), plain) == default_counter().count(plain)
-
-
-def test_arguments_nested_deeper_than_can_be_sent_cost_their_escapes() -> None:
-    """An object too deep for any message is wrapped as text, and nobody recurses into it."""
-    deep = '{"a":' * 5_000 + "1" + "}" * 5_000
-    assert arguments_tokens(EstimatingCounter(), deep) > EstimatingCounter().count(deep)
-
-
 def function(name: str, schema: Any, description: str = "") -> dict[str, Any]:
     """Define a function in OpenAI's chat form."""
     return {
@@ -219,12 +207,6 @@ def test_a_function_is_counted_as_the_text_a_model_reads() -> None:
     assert count_tools(
         default_counter(), [function("weather", RICH, "Tell the weather.")]
     ) == TOOLS_OVERHEAD + default_counter().count(text)
-
-
-def test_both_forms_of_a_function_cost_the_same() -> None:
-    """The chat form and the flat Responses form of a definition are one function."""
-    flat = {"type": "function", "name": "weather", "description": "", "parameters": RICH}
-    assert tool_text([flat]) == tool_text([function("weather", RICH)])
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,11 @@ from typing import Any
 from attrs import define, field
 
 from ...errors import InvalidMessagesError
-from ...request_limits import Load
 from ..judge import ListJudge, raise_first, text_ids
-from ..media_room import load_of
 from ..places import shown
 from ..tool_pairs import BEHIND_CALL, ONE_RESULT, without_results
-from ..wire import Message, Provider
-from .block_rules import THINKING, check_blocks_of, each_block, marks
+from ..wire import Message
+from .block_rules import THINKING, check_blocks_of, marks
 from .message_rules import LIMITS, WHOLE, AnthropicPlace, block_at, read_entry, unanswered_wording
 
 
@@ -44,9 +42,6 @@ class Judge(ListJudge):
     """The end of the last assistant run: index, type of the last block, if it ends in a space."""
     compaction: int | None = None
     marks: tuple[tuple[str, AnthropicPlace], ...] = ()
-    load: Load = field(factory=Load)
-    widest: AnthropicPlace | None = None
-    """The first image that may not stand beside many others."""
 
     def add(self, entry: Message) -> None:
         """Check the next message, of which only a final one of the assistant may be empty."""
@@ -61,7 +56,7 @@ class Judge(ListJudge):
         elif read.blocks:
             self._add_system(index)
         self.role = read.role
-        self._add_load(read.blocks, index)
+        self.marks += tuple(marks(read.blocks, WHOLE.into("messages", index, "content")))
 
     def pardon(self, entry: Mapping[str, Any]) -> None:
         """Continue after a message that broke a rule, with only its own calls open."""
@@ -93,7 +88,6 @@ class Judge(ListJudge):
                     "trailing-whitespace", problem, "a final text without it", says, whole=True
                 )
         yield from mark_errors(self.marks)
-        yield from self._media_errors()
 
     def _add_user(self, blocks: Sequence[Message], index: int) -> None:
         results = [block for block in blocks if block["type"] == "tool_result"]
@@ -205,34 +199,6 @@ class Judge(ListJudge):
         return WHOLE.into("messages", index).fault(
             "unanswered-server-call", problem, "its result in the same message, or neither", says
         )
-
-    def _add_load(self, blocks: Sequence[Message], index: int) -> None:
-        """Add up the cache breakpoints and media, whose number in a request is limited."""
-        at = WHOLE.into("messages", index, "content")
-        self.marks += tuple(marks(blocks, at))
-        for block, spot in each_block(blocks, at):
-            if (added := load_of(Provider.ANTHROPIC, block)) is not None:
-                self.load = self.load + added
-                if added["wide"] and self.widest is None:
-                    self.widest = spot.into("!image", "source", "!base64", "data")
-
-    def _media_errors(self) -> Iterator[InvalidMessagesError]:
-        """Yield the errors of too many or too big media (rules too-much-media, image-size)."""
-        images, media = self.load["images"], self.load["media"]
-        limit = LIMITS["images" if images > LIMITS["images"] else "media"]
-        if media > limit:
-            says = f"Too much media: {media - images} document pages + {images} images > {limit}"
-            problem = f"hold {media} pictures and pages"
-            at = WHOLE.into("messages")
-            yield at.fault("too-much-media", problem, f"at most {limit}", says, whole=True)
-        if self.widest is not None and images > LIMITS["many"]:
-            pixels = LIMITS["side_of_many"]
-            says = (
-                "At least one of the image dimensions exceed max allowed size for many-image "
-                f"requests: {pixels} pixels"
-            )
-            legal = f"at most {pixels} where there are more than {LIMITS['many']} pictures"
-            yield self.widest.fault("image-size", "is too wide", legal, says)
 
 
 def mark_errors(found: Sequence[tuple[str, AnthropicPlace]]) -> Iterator[InvalidMessagesError]:
