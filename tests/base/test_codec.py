@@ -344,14 +344,6 @@ def test_what_a_record_refuses_by_itself_is_named_too() -> None:
         structured(CONVERTER, {"name": "silent"}, Picky)
 
 
-def test_a_reader_names_the_data() -> None:
-    """The root of paths is the reader's choice."""
-    with pytest.raises(InvalidDataError, match=r"^item\.name: int is not text\. Use str\.$"):
-        structured(CONVERTER, {"name": 1}, Inner, path="item")
-    with pytest.raises(InvalidDataError, match=r"^item: not JSON"):
-        json_object("{", path="item")
-
-
 @pytest.mark.parametrize(
     "text", ["", "{", "[1]", "null", b"\xff", '{"a": NaN}', '"\\ud800"', "[" * 2000, None, 1]
 )
@@ -359,51 +351,6 @@ def test_what_is_no_json_object_is_refused(text: Any) -> None:
     """Text that is no JSON, or another value than an object, is one kind of error."""
     with pytest.raises(InvalidDataError, match=r"^\$: .*. Use the text of a JSON object\.$"):
         json_object(text)
-
-
-@pytest.mark.parametrize("when", ["noon", "2026-01-01T00:00:00", 0])
-def test_the_moment_that_is_shown_as_legal_is_legal(when: object) -> None:
-    """An error about a moment ends with one that can be copied."""
-    with pytest.raises(InvalidDataError, match="Use ISO 8601 with a time zone, such as") as caught:
-        structured(CONVERTER, {"name": "a", "when": when}, Inner)
-    shown = caught.value.legal.rpartition(" ")[2]
-    assert structured(CONVERTER, {"name": "a", "when": shown}, Inner).when == datetime(
-        2026, 1, 31, 12, tzinfo=UTC
-    )
-
-
-@frozen
-class Shelf:
-    """Hold a list, a table, and JSON data that were frozen."""
-
-    books: list[Inner]
-    places: Mapping[str, int]
-    notes: Mapping[str, Any]
-
-
-SHELVES = strict_converter()
-
-
-@pytest.mark.parametrize(
-    ("field_name", "value", "what", "legal"),
-    [
-        ("books", "abc", "str is not a list", "a list"),
-        ("books", {}, "dict is not a list", "a list"),
-        ("places", [1], "list is not an object", "an object"),
-    ],
-)
-def test_lists_and_tables_take_nothing_else(
-    field_name: str, value: object, what: str, legal: str
-) -> None:
-    """A text is no list of letters, a list no table; the error says what would be legal."""
-    data = {"books": [], "places": {}, "notes": {}, field_name: value}
-    with pytest.raises(InvalidDataError) as caught:
-        structured(SHELVES, data, Shelf)
-    assert (caught.value.path, caught.value.what, caught.value.legal) == (
-        f"$.{field_name}",
-        what,
-        legal,
-    )
 
 
 def test_an_immutable_value_is_read_as_itself() -> None:

@@ -1,7 +1,6 @@
 """The comonad laws of the context window, written out without the library's law helpers."""
 
 from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.testing import windows
 from polycontext.window import ContextWindow
@@ -42,15 +41,3 @@ def verify_comonad_laws(window: ContextWindow) -> bool:
 def test_the_laws_hold_at_every_position(window: ContextWindow) -> None:
     """Whatever the conversation and the focus, the three laws hold."""
     assert all(verify_comonad_laws(window.seek(position)) for position in range(len(window) + 1))
-
-
-@given(windows(max_atoms=6), st.data())
-def test_a_snapshot_is_the_window_itself_at_that_position(
-    window: ContextWindow, data: st.DataObject
-) -> None:
-    """A snapshot is a whole window with its own focus and can be moved."""
-    position = data.draw(st.integers(0, len(window)))
-    snapshot = window.duplicate()[position]
-    assert snapshot.position == position
-    assert snapshot.tokens == sum(turn.tokens or 0 for turn in window.all_turns()[:position])
-    assert snapshot.seek(window.position) == window

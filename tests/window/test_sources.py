@@ -184,19 +184,6 @@ def test_an_unknown_turn_is_refused() -> None:
         Sources.joined(ledger_of(3), plain("t0", "nobody"))
 
 
-def test_a_turn_takes_any_ids() -> None:
-    """Turns take sources or a plain list of ids, and compare equal either way."""
-    sources = Sources.joined(ledger_of(31), plain("t3", "t4"))
-    with_sources, with_ids = (
-        Turn(Role.USER, "gist", sources=ids) for ids in (sources, ["t3", "t4"])
-    )
-    assert with_sources.sources is sources
-    assert with_ids.sources == ("t3", "t4")
-    assert with_sources == with_ids
-    assert hash(with_sources) == hash(with_ids)
-    assert with_sources.is_gist
-
-
 def test_a_gist_that_comes_in_from_elsewhere_lists_its_ids() -> None:
     """The places of another conversation mean nothing in this one."""
     gist = Turn(Role.USER, "gist", sources=Sources.joined(ledger_of(31), plain("t3", "t4")))

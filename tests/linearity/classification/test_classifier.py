@@ -1,11 +1,8 @@
 """Every rule of the default classifier, by name."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
-from polycontext.linearity import Classifier, ResourceClass, default_classifier
+from polycontext.linearity import ResourceClass, default_classifier
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
 RULE = "From now on, answer in French."
@@ -59,20 +56,6 @@ def test_constraints_are_preserved_while_their_share_lasts(
     assert default_classifier("user", RULE, facts) is expected
 
 
-@pytest.mark.parametrize("missing", ["constraint_tokens", "tokens", "preserved_share_tokens"])
-def test_a_share_that_is_not_known_whole_is_no_limit(missing: str) -> None:
-    """Without one of the three numbers, or with None for it, nothing can be compared."""
-    facts: dict[str, Any] = {"constraint_tokens": 90, "tokens": 90, "preserved_share_tokens": 100}
-    assert default_classifier("user", RULE, facts) is REQUIRED
-    assert (
-        default_classifier(
-            "user", RULE, {key: value for key, value in facts.items() if key != missing}
-        )
-        is PRESERVED
-    )
-    assert default_classifier("user", RULE, {**facts, missing: None}) is PRESERVED
-
-
 LETTER = "The weather was fine and the train was late. "
 
 
@@ -113,12 +96,6 @@ def test_a_turn_with_parts_is_required(role: str) -> None:
     assert default_classifier(role, "", {"has_parts": True}) is REQUIRED
 
 
-@pytest.mark.parametrize("role", ["assistant", "tool"])
-def test_assistant_and_tool_turns_are_required(role: str) -> None:
-    """Turns of the assistant and of tools are REQUIRED, since the agent needs them later."""
-    assert default_classifier(role, "Flight HAT271 costs 120 dollars.", {}) is REQUIRED
-
-
 @pytest.mark.parametrize("role", ["user", "assistant"])
 @pytest.mark.parametrize(
     "content", ["ok", "Great, thank you!", "got it", "👍", "谢谢！", "Merci beaucoup"]
@@ -138,13 +115,3 @@ def test_an_acknowledgement_that_answers_a_question_is_required() -> None:
 def test_an_assistant_turn_with_calls_is_never_droppable(content: str) -> None:
     """Its calls are what it says."""
     assert default_classifier("assistant", content, {"has_calls": True}) is REQUIRED
-
-
-def test_a_plain_function_is_a_classifier() -> None:
-    """Callers bring their own rule without subclassing anything."""
-
-    def keep_all(_role: str, _content: str, _metadata: Mapping[str, Any]) -> ResourceClass:
-        return PRESERVED
-
-    rules: list[Classifier] = [keep_all, default_classifier]
-    assert [rule("assistant", "hello there", {}) for rule in rules] == [PRESERVED, REQUIRED]

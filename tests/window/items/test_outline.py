@@ -60,22 +60,6 @@ def test_python_is_parsed() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "    def peek(self):\n        return",
-        "class A:\n  def b(: # torn",
-        "def a(): ...\0",
-        "def a(" + "(" * 500,
-    ],
-)
-def test_a_piece_of_python_is_read_line_by_line(text: str) -> None:
-    """A region of a file need not be a program."""
-    assert [line.split()[0] for line in lines(text, "python")] == [
-        word for word in ("class", "def") if word in text
-    ]
-
-
-@pytest.mark.parametrize(
     ("line", "name"),
     [
         ("(defun add (a b) (+ a b))", "defun add"),

@@ -367,22 +367,6 @@ def test_leading_system_turns_are_hoisted_and_later_ones_stay() -> None:
     check(rendered.messages)
 
 
-def test_emptiness_gets_a_visible_stand_in() -> None:
-    """Nothing that was said is silently left out of its place."""
-    turns = [
-        Turn("assistant", ""),
-        Turn("user", None, parts=(Part("openai", '{"type":"file"}'),)),
-        Turn("assistant", "Well, "),
-    ]
-    messages = render(turns).messages
-    check(messages)
-    assert [message["content"][0]["text"] for message in messages] == [
-        "[empty]",
-        "[content in another provider's format]",
-        "Well,",
-    ]
-
-
 def test_inline_and_hoist_are_opposites() -> None:
     """System texts are stored as a leading system message and taken out again to be sent."""
     rendered = render([Turn("system", "Be brief."), Turn("user", "hi")])

@@ -1,6 +1,5 @@
 """OpenAI's chat format: what is read, written back and refused."""
 
-import json
 from typing import Any
 
 import pytest
@@ -97,14 +96,6 @@ def test_call_ids_may_return_in_later_turns_but_not_within_one() -> None:
     assert refused([USER, calling("a", "a"), result("a")]) == ("duplicate-call-id", 1)
 
 
-def test_an_open_tail_is_accepted_where_asked_for() -> None:
-    """A history may end on calls that are being worked on, with some results there."""
-    tail = [USER, calling("a", "b"), result("b")]
-    check(tail, allow_open_tail=True)
-    assert len(parse(tail).turns) == 3
-    assert refused(tail) == ("unanswered-call", 1)
-
-
 @pytest.mark.parametrize(
     ("messages", "rule", "index"),
     [
@@ -178,27 +169,6 @@ def test_each_broken_shape_names_its_rule_and_place(
     assert refused(messages) == (rule, index)
 
 
-def test_an_error_names_the_field() -> None:
-    """The path to what is wrong inside a message stands in the text of the error."""
-    with pytest.raises(
-        InvalidMessagesError,
-        match=r"messages\[1\].*content\[0\]\.image_url\['a b'\]: lone surrogate U\+D800",
-    ):
-        parse(
-            [
-                USER,
-                {
-                    "role": "user",
-                    "content": [{"type": "image_url", "image_url": {"a b": "\ud800"}}],
-                },
-            ]
-        )
-    with pytest.raises(
-        InvalidMessagesError, match=r"bad-content: content\[1\]\.text is missing or null\."
-    ):
-        parse([{"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "text"}]}])
-
-
 def test_a_turn_that_is_refused_surfaces_as_a_refused_message() -> None:
     """Whatever a turn itself refuses names the message's index and the turn's field."""
     with (
@@ -233,22 +203,6 @@ def test_parse_reads_roles_text_calls_and_results() -> None:
     assert parsed.turns[1].name == "ann"
     assert parsed.turns[2].tool_calls[0].arguments == '{"city": "Paris"}'
     assert render(parsed.turns).messages == messages
-
-
-def test_content_parts_keep_their_order() -> None:
-    """Content parts keep their order; text is joined in the turn, other parts are kept as JSON."""
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
-    file = {"type": "file", "file": {"file_id": "file_ä"}}
-    first, second = (
-        {"type": "text", "text": "first"},
-        {"type": "text", "text": "second", "cache_control": {"type": "ephemeral"}},
-    )
-    messages = [{"role": "user", "content": [image, first, file, second]}]
-    turn = parse(messages).turns[0]
-    assert turn.content == "first\nsecond"
-    assert turn.parts[0] == Part("openai", json.dumps(image, separators=(",", ":")))
-    assert turn.parts[2].data == '{"type":"file","file":{"file_id":"file_ä"}}'
-    assert render([turn]).messages == messages
 
 
 def function(call_id: str, **further: Any) -> dict[str, Any]:
@@ -351,30 +305,6 @@ def test_a_refusal_is_what_is_said() -> None:
     assert get_format("anthropic").render(turns[:2]).messages[1]["content"] == [
         {"type": "text", "text": "No."}
     ]
-
-
-def test_tool_names_outside_the_pattern_are_spelled_anew() -> None:
-    """Two names of one turn stay two, and the turn keeps the real ones."""
-    turn = Turn(
-        "assistant",
-        None,
-        tool_calls=[
-            ToolCall(str(number), name) for number, name in enumerate(["a.b", "a_b", "n" * 65])
-        ],
-    )
-    assert [call["function"]["name"] for call in render([turn]).messages[0]["tool_calls"]] == [
-        "a_b_2",
-        "a_b",
-        "n" * 64,
-    ]
-    assert turn.tool_calls[0].name == "a.b"
-
-
-def test_a_turn_of_another_providers_blocks_is_written_visibly() -> None:
-    """A turn that holds only another provider's blocks is written as a placeholder."""
-    messages = render([Turn("user", None, parts=(Part("anthropic", '{"type":"image"}'),))]).messages
-    assert messages == [{"role": "user", "content": "[content in another provider's format]"}]
-    check(messages)
 
 
 @pytest.mark.parametrize("data", ["not json", "[1]", "{}", '{"type": 7}'])

@@ -182,20 +182,6 @@ def test_a_text_that_answers_a_computer_call_is_sent_behind_its_screenshot() -> 
     ]
 
 
-def test_names_and_ids_that_the_provider_refuses_are_spelled_anew() -> None:
-    """Names are rewritten by pattern and length, ids by length, together with their results."""
-    turns = [
-        Turn("assistant", None, tool_calls=[ToolCall("i:" + "x" * 70, "a.b")]),
-        Turn("tool", "x", tool_call_id="i:" + "x" * 70),
-    ]
-    written = render(turns).messages
-    assert (written[0]["name"], written[0]["call_id"], written[1]["call_id"]) == (
-        "a_b",
-        "i_" + "x" * 38,
-        "i_" + "x" * 38,
-    )
-
-
 @pytest.mark.parametrize(
     ("items", "rule", "index"),
     [

@@ -102,12 +102,6 @@ def test_chunks_join_to_the_text_again(text: str, size: int) -> None:
     assert all(0 < len(piece) <= size for piece in pieces)
 
 
-@pytest.mark.parametrize("size", [7, 8, 12])
-def test_a_cut_is_made_before_the_last_space_that_fits(size: int) -> None:
-    """A space right behind the limit is near enough."""
-    assert list(chunks("one two three", size)) == ["one two", " three"]
-
-
 @given(
     encoding,
     st.lists(

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from polycontext.window.part import Part
 from polycontext.window.tokens.counter import (
     CALL_OVERHEAD,
-    NAME_OVERHEAD,
     PARALLEL_CALL_OVERHEAD,
     TOOLS_OVERHEAD,
     TURN_OVERHEAD,
@@ -25,7 +24,7 @@ from polycontext.window.tokens.counter import (
 from polycontext.window.tokens.part_text import tool_text
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
 from polycontext.window.turn import ToolCall, Turn
-from polycontext.window.wire_text import EMPTY, is_visible
+from polycontext.window.wire_text import EMPTY
 
 storable = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 words = st.text("abcdefghij_", min_size=1, max_size=12)
@@ -63,18 +62,6 @@ def test_a_counter_without_a_label_estimates() -> None:
     )
     assert not is_exact(Words())
     assert is_exact(default_counter())
-
-
-@given(counters, storable.filter(is_visible), words | st.none())
-def test_a_turn_costs_its_text_and_its_framing(
-    counter: TokenCounter, content: str, name: str | None
-) -> None:
-    """Content and name are counted as they stand, the framing around them is constant."""
-    named = NAME_OVERHEAD + counter.count(name) if name else 0
-    assert (
-        count_turn(counter, Turn("user", content, name=name))
-        == TURN_OVERHEAD + counter.count(content) + named
-    )
 
 
 objects = st.dictionaries(
