@@ -1,7 +1,6 @@
 """Agents of strands-agents."""
 
 import json
-import random
 from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +22,6 @@ from strands.models.model import Model
 
 from polycontext.adapters.strands import ContextConversationManager, StrandsDialect
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA="  # the head of a picture of 640 x 480 pixels
 RECORDED = DATA / "wire_recorded.jsonl"
 
 
@@ -230,67 +228,6 @@ def test_what_the_vendors_own_tools_found_goes_out_as_it_is() -> None:
         {"role": "user", "content": [{"text": "Sure?"}]},
     ]
     assert Bridge(StrandsDialect(), model=8_000).fit(messages) == messages
-
-
-PICTURE = {"format": "png", "source": {"bytes": b64decode(PNG)}}
-MEDIA: tuple[dict[str, Any], ...] = (
-    {"image": PICTURE},
-    {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://b/k"}}}},
-    {"document": {"format": "pdf", "name": "a", "source": {"bytes": b"%PDF-1.4 /Type /Page "}}},
-    {"document": {"format": "txt", "name": "b", "source": {"text": "Plums. " * 20}}},
-    {"document": {"format": "txt", "name": "c", "source": {"content": [{"text": "Plums."}]}}},
-    {"video": {"format": "mp4", "source": {"bytes": bytes(200)}}},
-    {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://b/k"}}}},
-)
-THOUGHTS: tuple[dict[str, Any], ...] = (
-    {"reasoningText": {"text": "Plums first.", "signature": "c2ln"}},
-    {"reasoningText": {"text": "Plums first."}},
-    {"redactedContent": b"Eu8E\xff"},
-)
-POINT = {"cachePoint": {"type": "default"}}
-GUARDED = {"guardContent": {"text": {"text": "So?", "qualifiers": ["query"]}}}
-CITED = {
-    "citationsContent": {
-        "content": [{"text": "Plums are blue."}],
-        "citations": [{"title": "a", "location": {"documentPage": {"documentIndex": 0}}}],
-    }
-}
-
-
-def converse(seed: int) -> list[dict[str, Any]]:
-    """Return a conversation with blocks of all kinds, as Converse accepts it."""
-    chance, number = random.Random(seed), 0  # noqa: S311 - no secrets
-    messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "Look. " * 9}]}]
-    for _ in range(chance.randint(3, 14)):
-        said: list[dict[str, Any]] = []
-        said += [{"reasoningContent": chance.choice(THOUGHTS)}] if chance.random() < 0.4 else []
-        said += [{"text": "I look at the plums. " * 5}] if chance.random() < 0.6 else []
-        uses: list[dict[str, Any]] = []
-        for _ in range(chance.choice([0, 1, 1, 2])):
-            number += 1
-            kind = chance.choice([{}, {"type": "tool_use"}])
-            uses.append({"toolUseId": f"t{number}", "name": "look", "input": {"n": number}, **kind})
-        said += [{"toolUse": use} for use in uses]
-        said += [] if uses or chance.random() < 0.7 else [CITED]
-        said += [] if said and "reasoningContent" not in said[-1] else [{"text": "Plums."}]
-        said += [POINT] if chance.random() < 0.2 else []
-        heard: list[dict[str, Any]] = []
-        for use in uses:
-            found: list[dict[str, Any]] = [
-                {"text": f"{use['toolUseId']} plums. " * chance.randint(1, 90)}
-            ]
-            found += [{"json": {"price": number}}] if chance.random() < 0.2 else []
-            found += [chance.choice(MEDIA)] if chance.random() < 0.3 else []
-            status = chance.choice([{}, {"status": "success"}, {"status": "error"}])
-            result = {"toolUseId": use["toolUseId"], "content": found, **status}
-            heard.append({"toolResult": result})
-        if not uses or chance.random() < 0.3:
-            heard.append({"text": "And then? " * 6})
-            heard += [chance.choice(MEDIA)] if chance.random() < 0.3 else []
-            heard += [GUARDED] if chance.random() < 0.2 else []
-        heard += [POINT] if chance.random() < 0.2 else []
-        messages += [{"role": "assistant", "content": said}, {"role": "user", "content": heard}]
-    return messages
 
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="no recordings beside the project")

@@ -1,14 +1,9 @@
 """The model sums the weights of features: words, and sequences of words and of shapes."""
 
 from polycontext.linearity.classification.model import (
-    Words,
     own_model,
 )
 from polycontext.linearity.classification.vocabulary import own_data
-
-WORDS = Words(
-    frozenset({"never", "the"}), frozenset({"push", "frag*"}), frozenset({"never", "please"})
-)
 
 
 def test_the_weights_of_the_library_are_small() -> None:
