@@ -148,3 +148,11 @@ def test_an_id_that_was_ever_named_is_not_given_again() -> None:
         assert next(ITEM_IDS) == f"ctx-{number + 1}"
     ContextItem("x", id=f"ctx-{10**30}")
     assert next(ITEM_IDS) == f"ctx-{number + 2}"
+
+
+def test_a_number_after_the_year_9999_stands_but_is_no_datetime() -> None:
+    """A time after the year 9999 is kept, but reading it as a datetime names `universal_time`."""
+    item = seed_item(timestamp=10**15)
+    assert item.universal_time == 10**15
+    with pytest.raises(InvalidDataError, match="Use universal_time"):
+        _ = item.timestamp

@@ -1,7 +1,9 @@
 """The manager holds a bounded number of items, the oldest leave first, and nothing stands twice."""
 
-from collections.abc import Iterable
+import pickle
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from itertools import product
 from typing import Any
 
@@ -249,3 +251,21 @@ def test_a_manager_is_safe_under_threads() -> None:
     assert {item.id for item in [*gone, *manager]} == {item.id for item in some}
     assert len(gone) == 1500
     assert manager.tokens == sum(Words().count(context_to_string([item])) for item in manager)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [deepcopy, lambda manager: pickle.loads(pickle.dumps(manager))],  # noqa: S301 - our own
+    ids=["copied", "pickled"],
+)
+def test_a_copy_goes_on_by_itself(copied: Callable[[ContextManager], ContextManager]) -> None:
+    """A copy holds the same items and bounds but does not call the original's `on_evict`."""
+    gone: list[ContextItem] = []
+    first, second, third = numbered(3)
+    manager = filled(
+        [first, second], max_items=2, max_tokens=50, counter=Words(), on_evict=gone.append
+    )
+    other = copied(manager)
+    other.add(third)
+    assert (other.get(), other.tokens, gone) == ((second, third), 12, [])
+    assert (manager.get(), manager.tokens) == ((first, second), 12)
