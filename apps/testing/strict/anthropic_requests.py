@@ -10,11 +10,8 @@ from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, copied_messages
 from polycontext.window.providers.anthropic.block_rules import check_block, check_mark, marks
 from polycontext.window.providers.anthropic.message_rules import (
-    BLANK,
-    EMPTY_TEXT,
-    EXTRA,
-    MARKED_EMPTY_TEXT,
     WHOLE,
+    WORDINGS,
     AnthropicPlace,
 )
 from polycontext.window.providers.anthropic.order_rules import Judge, mark_errors
@@ -110,7 +107,7 @@ def check_head(request: object, *, version: str = NEWEST) -> Mapping[str, Any]:
         if name not in REQUEST_FIELDS:
             legal = ", ".join(sorted(REQUEST_FIELDS))
             raise WHOLE.into(str(name)).fault(
-                "unknown-field", "is not a field of a request", legal, EXTRA
+                "unknown-field", "is not a field of a request", legal, WORDINGS["EXTRA"]
             )
     for name in ("model", "max_tokens", "messages"):
         if name not in request:
@@ -172,12 +169,14 @@ def _check_system(system: object) -> None:
             raise spot.fault("bad-system", "is not a text block", "blocks of type text", says)
         if not block["text"]:
             marked = block.get("cache_control") is not None
-            place, says = (spot, MARKED_EMPTY_TEXT) if marked else (at, EMPTY_TEXT)
+            place, says = (
+                (spot, WORDINGS["MARKED_EMPTY_TEXT"]) if marked else (at, WORDINGS["EMPTY_TEXT"])
+            )
             problem, legal = "holds an empty text block", "text blocks with text"
             raise place.fault("empty-text", problem, legal, says)
         if not block["text"].strip():
             problem = "is nothing but white space"
-            raise at.fault("blank-text", problem, "a visible character", BLANK)
+            raise at.fault("blank-text", problem, "a visible character", WORDINGS["BLANK"])
         check_block(dict(block), spot)
 
 
@@ -254,7 +253,7 @@ def _check_sampling(request: Mapping[str, Any], version: str) -> None:
                 "sampling",
                 f"is set, which version {version} does not take",
                 f"no {', '.join(_SAMPLING)}",
-                EXTRA,
+                WORDINGS["EXTRA"],
             )
 
 
