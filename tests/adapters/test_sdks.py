@@ -11,12 +11,11 @@ import openai
 import pytest
 from httpx2 import RemoteProtocolError
 
-from polycontext.adapters import Adapter
 from polycontext.adapters import anthropic as anthropic_adapter
 from polycontext.adapters import openai as openai_adapter
 from polycontext.adapters.wire_dialect import Bridges
 from polycontext.base import InvalidOptionError
-from polycontext.testing.strict import Break, StrictServer, overloaded
+from polycontext.testing.strict import Break, StrictServer
 from polycontext.window import default_counter
 from tests.adapters.agent_step import (
     ANTHROPIC,
@@ -97,19 +96,6 @@ def served() -> Iterator[Served]:
 def sent(request: Mapping[str, Any]) -> list[Message]:
     """Return the list of a request."""
     return list(request.get("messages", request.get("input", [])))
-
-
-def test_retries_send_the_same() -> None:
-    """The SDK asks again by itself: the conversation has it once."""
-    model = Looking(steps=0)
-    with StrictServer(
-        (StrictAnthropic(model.anthropic, faults={2: overloaded(), 3: overloaded()}),)
-    ) as server:
-        make, ask = clients(server.url)["messages"]
-        client, messages = make().with_options(max_retries=4), list[Message]()
-        for number in range(3):
-            asyncio.run(exchange(client, ask, messages, f"{number}"))
-    assert [len(sent(request)) for request in model.requests] == [1, 3, 5]
 
 
 def test_thoughts_that_are_not_wanted_stay_away(served: Served) -> None:
@@ -282,26 +268,6 @@ def test_a_client_that_was_used_before_fits_in_every_form(
     assert len(sent(served.model.requests[-1])) == 40
     assert wrapped._client is client._client
     client.close()
-
-
-@pytest.mark.parametrize("form", gated(FORMS, "chat", "responses, async", "messages"))
-def test_the_session_behind_a_list_of_messages(form: str, served: Served) -> None:
-    """It is the one that the next request uses, also of a copy of the client."""
-    make, ask = clients(served.url)[form]
-
-    async def talk() -> None:
-        client, lists = make(), (list[Message](), list[Message]())
-        for number in range(2):
-            for name, messages in zip("AB", lists, strict=True):
-                await exchange(client.with_options(), ask, messages, f"{name}{number}")
-        assert isinstance(client, Adapter)
-        session = client.session(lists[0])
-        assert session is client.session(lists[0][:-1])
-        assert [turn.text for turn in session.log() if turn.role == "user"] == ["A0", "A1"]
-        assert "t1" in session.call_tool("context_search", {"query": "A0"})
-        await closed(client)
-
-    asyncio.run(talk())
 
 
 def test_whatever_asks_no_model_is_left_alone(served: Served) -> None:

@@ -138,31 +138,6 @@ def test_an_open_tail_is_accepted_where_asked_for() -> None:
     check([ASK, assistant(text("It is "))], allow_open_tail=True)
 
 
-def test_a_result_of_blocks_keeps_them_and_its_error_flag() -> None:
-    """Text of a result is content, other blocks are parts, an error stays one."""
-    image = {"type": "image", "source": {"type": "url", "url": "https://example.org/map.png"}}
-    blocks = [text("a"), text("map")]
-    messages = [
-        ASK,
-        assistant(call("a"), call("b"), call("c")),
-        user(result("a", [text("gone")], is_error=True), result("b", [image]), result("c", blocks)),
-    ]
-    parsed = parse(messages)
-    assert [turn.content for turn in parsed.turns[2:]] == ["gone", None, "a\nmap"]
-    assert parsed.turns[2].metadata == {"is_error": True}
-    assert render(parsed.turns).messages == messages
-    assert (
-        parse([ASK, assistant(call("a")), user({"type": "tool_result", "tool_use_id": "a"})])
-        .turns[2]
-        .content
-        == ""
-    )
-    blank = Turn("tool", "", tool_call_id="a", parts=(Part("anthropic", json.dumps(image)),))
-    assert render([Turn("user", "hi"), parsed.turns[1], blank]).messages[-1] == user(
-        result("a", [image])
-    )
-
-
 def test_a_run_of_calling_assistant_messages_is_one_turn() -> None:
     """The results of all its calls follow the run, so its messages are kept or yielded together."""
     messages = [

@@ -187,24 +187,6 @@ def test_integers_are_accepted_up_to_what_a_double_can_hold() -> None:
     assert refused([{**USER, "content": [{"type": "image", "seed": 2**14284}]}]) == ("not-json", 0)
 
 
-def test_parse_reads_roles_text_calls_and_results() -> None:
-    """Each message becomes one turn; a developer message is a system turn, written unchanged."""
-    messages = [
-        {"role": "developer", "content": "Be brief."},
-        {**USER, "name": "ann"},
-        calling("a"),
-        result("a"),
-    ]
-    parsed = parse(messages)
-    assert parsed.places == (0, 1, 2, 3)
-    assert [turn.role for turn in parsed.turns] == ["system", "user", "assistant", "tool"]
-    assert [turn.metadata for turn in parsed.turns] == [{}] * 4
-    assert [turn.parts for turn in parsed.turns[1:]] == [()] * 3
-    assert parsed.turns[1].name == "ann"
-    assert parsed.turns[2].tool_calls[0].arguments == '{"city": "Paris"}'
-    assert render(parsed.turns).messages == messages
-
-
 def function(call_id: str, **further: Any) -> dict[str, Any]:
     """Return one call with further fields."""
     return {
