@@ -31,7 +31,7 @@ from tests.test_examples import check_example
 
 SYSTEM = "You keep a cellar."
 EXCHANGES = int(os.environ.get("POLYCONTEXT_EXCHANGES", "8"))
-ROOM, STEPS = (4_000, 59) if "POLYCONTEXT_EXCHANGES" in os.environ else (3_000, 30)
+ROOM, STEPS = (4_000, 59) if "POLYCONTEXT_EXCHANGES" in os.environ else (3_000, 44)
 
 
 def page_blocks(name: str) -> list[str]:
