@@ -1,5 +1,5 @@
-from . import codec, effects, guesses, json_data, law
-from .calls import Guided, guided, look_up, misused, with_usage
+from . import calls, codec, effects, guesses, json_data, law
+from .calls import guided, with_usage
 from .column import Column
 from .errors import (
     CallerError,
@@ -21,13 +21,12 @@ from .errors import (
     similar,
     whole_number,
 )
-from .law import Law, LawViolation, laws_of
+from .law import Law, LawViolation
 
 __all__ = [
     "CallerError",
     "CollaboratorError",
     "Column",
-    "Guided",
     "InvalidDataError",
     "InvalidOptionError",
     "Law",
@@ -36,6 +35,7 @@ __all__ = [
     "PolycontextError",
     "UnknownNameError",
     "advised",
+    "calls",
     "codec",
     "did_you_mean",
     "effects",
@@ -46,9 +46,6 @@ __all__ = [
     "is_whole",
     "json_data",
     "law",
-    "laws_of",
-    "look_up",
-    "misused",
     "must_be",
     "require",
     "require_extra",

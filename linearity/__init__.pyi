@@ -1,9 +1,8 @@
+from . import tag
 from .classification.classifier import (
     Classifier,
     ToolRule,
     default_classifier,
-    is_acknowledgement,
-    is_empty_result,
     keep_last,
     never_yield,
     yield_first,
@@ -11,7 +10,7 @@ from .classification.classifier import (
 from .classification.constraints import constraint_sentences, states_constraint
 from .ledger import DemotionError, LinearityMap, UnknownResourceError
 from .resource_class import LinearityStats, ResourceClass
-from .tag import UNIX_EPOCH, Tag, in_utc, number_of
+from .tag import UNIX_EPOCH
 
 __all__ = [
     "UNIX_EPOCH",
@@ -20,17 +19,13 @@ __all__ = [
     "LinearityMap",
     "LinearityStats",
     "ResourceClass",
-    "Tag",
     "ToolRule",
     "UnknownResourceError",
     "constraint_sentences",
     "default_classifier",
-    "in_utc",
-    "is_acknowledgement",
-    "is_empty_result",
     "keep_last",
     "never_yield",
-    "number_of",
     "states_constraint",
+    "tag",
     "yield_first",
 ]

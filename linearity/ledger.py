@@ -13,7 +13,7 @@ from attrs import define, evolve, field, frozen
 from polycontext.base import CallerError, Column, InvalidOptionError, similar
 
 from .resource_class import LinearityStats, ResourceClass
-from .tag import UNIX_EPOCH, SharedStore, Tag, check_resource_id
+from .tag import UNIX_EPOCH, SharedIndex, Tag, check_resource_id
 
 
 @define(slots=False, eq=False)
@@ -51,6 +51,9 @@ class UnknownResourceError(CallerError, KeyError):
 _NEAR_MISS_IDS = 500
 _NEAR_MISS_LENGTH = 100
 
+_MANY = 8
+"""If the requested ids are at least one in this many of all ids, one pass finds them all."""
+
 
 @frozen(eq=False, repr=False)
 class LinearityMap:
@@ -58,7 +61,8 @@ class LinearityMap:
 
     `tag`, `promote` and `drop` return new maps that share structure with the old one, in amortised
     O(1) on any map, the newest or an older one. Lookups and `stats` are O(1). Any number of threads
-    may derive maps from the same one.
+    may derive maps from the same one. Tags that differ only in their time are stored once, with the
+    times in a column of their own.
 
     Laws: a class is only ever raised; no map ever changes.
 
@@ -70,7 +74,11 @@ class LinearityMap:
     LinearityMap(2 resources: 0 DROPPABLE, 1 REQUIRED, 1 PRESERVED)
     """
 
-    _store: SharedStore = field(factory=SharedStore, alias="_store")
+    ids: Column[str] = field(default=Column())
+    """All ids in the order they were tagged; those of a later map begin with them."""
+    _kinds: Column[Tag] = field(default=Column(), alias="_kinds")
+    _whens: Column[datetime] = field(default=Column(), alias="_whens")
+    _index: SharedIndex = field(factory=SharedIndex, alias="_index")
     _stats: LinearityStats = field(default=LinearityStats(), alias="_stats")
 
     def tag(
@@ -94,17 +102,22 @@ class LinearityMap:
             InvalidDataError: the id is empty, a text cannot be stored, the class is not a
                 `ResourceClass`, or `when` has no time zone.
         """
-        kind = self._store.find_kind(check_resource_id(resource_id))
+        place = self.place(check_resource_id(resource_id))
         tag = Tag(
             resource_class, provenance=provenance, rationale=rationale, when=when, pinned=pinned
         )
-        if kind is None:
+        if place is None:
+            self._index.note(resource_id, self.ids.length)
             return type(self)(
-                self._store.append(resource_id, tag), self._stats.tagged(resource_class)
+                self.ids.appended(resource_id),
+                self._kinds.appended(self._index.kind(tag)),
+                self._whens.appended(tag.when),
+                self._index,
+                self._stats.tagged(resource_class),
             )
-        if kind.resource_class is resource_class:
+        if self._kinds[place].resource_class is resource_class:
             return self
-        return self._raised(resource_id, kind.resource_class, tag)
+        return self._raised(place, tag)
 
     def promote(
         self,
@@ -124,7 +137,8 @@ class LinearityMap:
             DemotionError: the class is the same or lower.
             UnknownResourceError: the id was never tagged.
         """
-        known = self.tag_of(resource_id)
+        place = self._known(resource_id)
+        known = self._kinds[place]
         pinned = known.pinned or resource_class is ResourceClass.PRESERVED
         tag = Tag(
             resource_class,
@@ -133,7 +147,7 @@ class LinearityMap:
             when=when,
             pinned=pinned,
         )
-        return self._raised(resource_id, known.resource_class, tag)
+        return self._raised(place, tag)
 
     def drop(self, resource_id: str) -> Self:
         """Return a map that counts one more drop from the view; the tag stays.
@@ -167,8 +181,13 @@ class LinearityMap:
         Raises:
             UnknownResourceError: an id was never tagged.
         """
-        classes = self._store.classes(resource_ids)
-        return [*map(self.get, resource_ids)] if classes is None else classes
+        if len(resource_ids) * _MANY < len(self):
+            return [*map(self.get, resource_ids)]
+        kinds = dict(zip(self.ids, self._kinds, strict=True))
+        try:
+            return [kinds[resource_id].resource_class for resource_id in resource_ids]
+        except KeyError:
+            return [*map(self.get, resource_ids)]
 
     def tag_of(self, resource_id: str) -> Tag:
         """Return the tag of `resource_id`.
@@ -176,7 +195,8 @@ class LinearityMap:
         Raises:
             UnknownResourceError: the id was never tagged; the error names near misses.
         """
-        return self._known(resource_id, self._store.find(resource_id))
+        place = self._known(resource_id)
+        return self._kinds[place].at(self._whens[place])
 
     def kind_of(self, resource_id: str) -> Tag:
         """Return what the tag of `resource_id` says apart from its time, which is another's.
@@ -184,19 +204,11 @@ class LinearityMap:
         Raises:
             UnknownResourceError: the id was never tagged; the error names near misses.
         """
-        return self._known(resource_id, self._store.find_kind(resource_id))
-
-    @property
-    def ids(self) -> Column[str]:
-        """Return all ids in the order they were tagged.
-
-        The ids of a later map begin with these and share their storage.
-        """
-        return self._store.ids
+        return self._kinds[self._known(resource_id)]
 
     def place(self, resource_id: str) -> int | None:
         """Return the index of `resource_id` among `ids`, or None if it was never tagged; O(1)."""
-        return self._store.place(resource_id)
+        return self._index.place(resource_id, self.ids)
 
     def partition(self) -> dict[ResourceClass, tuple[str, ...]]:
         """Return the ids of every class in the order they were tagged, lowest class first; O(n).
@@ -215,7 +227,7 @@ class LinearityMap:
 
     def items(self) -> Iterator[tuple[str, Tag]]:
         """Iterate over ids and tags in the order they were tagged."""
-        return self._store.items()
+        return zip(self.ids, map(Tag.at, self._kinds, self._whens), strict=True)
 
     @classmethod
     def of_columns(
@@ -231,28 +243,38 @@ class LinearityMap:
 
         The inverse of `columns_since`. The values are not checked again.
         """
+        index = SharedIndex.of(ids)
+        for tag in {id(tag): tag for tag in tags}.values():
+            index.kind(tag)
         stats = LinearityStats.of((tag.resource_class for tag in tags), promotions, drops)
-        return cls(SharedStore.of_columns(ids, tags, whens), stats)
+        return cls(Column.of(ids), Column.of(tags), Column.of(whens), index, stats)
 
     def columns_since(self, place: int) -> tuple[list[str], list[Tag], list[datetime]]:
         """Return the ids, the tags without their times, and the times from index `place` on."""
-        return self._store.columns_since(place)
+        return self.ids.since(place), self._kinds.since(place), self._whens.since(place)
 
     def changed_since(self, older: "LinearityMap") -> list[int]:
         """Return the indices of `older` whose tag differs in this ledger, which derives from it."""
-        return self._store.changed_since(older._store)
+        kinds = self._kinds.changed_since(older._kinds)
+        return sorted({*kinds, *self._whens.changed_since(older._whens)})
 
-    def _raised(self, resource_id: str, known: ResourceClass, tag: Tag) -> Self:
+    def _raised(self, place: int, tag: Tag) -> Self:
+        known = self._kinds[place].resource_class
         if tag.resource_class <= known:
-            raise DemotionError(resource_id, known, tag.resource_class)
+            raise DemotionError(self.ids[place], known, tag.resource_class)
         return type(self)(
-            self._store.replace(resource_id, tag), self._stats.promoted(known, tag.resource_class)
+            self.ids,
+            self._kinds.replaced(place, self._index.kind(tag)),
+            self._whens.replaced(place, tag.when),
+            self._index,
+            self._stats.promoted(known, tag.resource_class),
         )
 
-    def _known(self, resource_id: str, tag: Tag | None) -> Tag:
-        if tag is None:
+    def _known(self, resource_id: str) -> int:
+        place = self.place(resource_id)
+        if place is None:
             raise UnknownResourceError(resource_id, self._near(resource_id))
-        return tag
+        return place
 
     def _near(self, resource_id: object) -> tuple[str, ...]:
         if not isinstance(resource_id, str) or len(resource_id) > _NEAR_MISS_LENGTH:
@@ -264,22 +286,25 @@ class LinearityMap:
     @classmethod
     def _restored(cls, items: Iterable[tuple[str, Tag]], stats: LinearityStats) -> Self:
         tags = dict(items)
-        return cls(SharedStore(tags, tags.values()), stats)
+        index = SharedIndex.of(tags)
+        kinds, whens = map(index.kind, tags.values()), (tag.when for tag in tags.values())
+        return cls(Column.of(tags), Column.of(kinds), Column.of(whens), index, stats)
 
     def __len__(self) -> int:
-        return len(self._store)
+        return self.ids.length
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._store)
+        return iter(self.ids)
 
     def __contains__(self, resource_id: object) -> bool:
-        return isinstance(resource_id, str) and self._store.place(resource_id) is not None
+        return isinstance(resource_id, str) and self.place(resource_id) is not None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearityMap):
             return NotImplemented
+        # Every change of a tag makes another column of times.
         return self._stats == other._stats and (
-            self._store is other._store or list(self.items()) == list(other.items())
+            self._whens is other._whens or list(self.items()) == list(other.items())
         )
 
     def __hash__(self) -> int:

@@ -1,20 +1,17 @@
-"""Tags, which hold the class of a resource and its origin, and the store that ledgers share.
+"""Tags, which hold the class of a resource and its origin, and the index that ledgers share.
 
-Ids and tags are persistent columns, so no version can affect another. Tags that differ only in
-their time are stored once, with the times in a column of their own. An id that ends in its own
-index, counted from 1, as the ids of a window do, is found by that number. For all other ids, one
-table that all versions of a ledger share maps ids to indices. The table only grows, and its entries
-are hints: an id is at an index only if the version's own column says so. A discarded version leaves
-nothing but a hint, and deriving from an older version copies nothing.
+The index only grows, and its entries are hints: an id is at a place only if the version's own
+column says so. A discarded version leaves nothing but a hint, and deriving from an older version
+copies nothing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from threading import Lock
-from typing import Any, cast
+from typing import Any
 
-from attrs import Attribute, field, frozen
+from attrs import Attribute, Factory, define, field, frozen
 
 from polycontext.base import Column, InvalidDataError
 from polycontext.base.json_data import Fault, check_text
@@ -103,9 +100,6 @@ class Tag:
         return tag
 
 
-_MANY = 8
-"""If the requested ids are at least one in this many of all ids, one pass finds them all."""
-
 _noting = Lock()
 
 _MOST_DIGITS = 12
@@ -127,130 +121,52 @@ def _number_of(resource_id: str) -> int | None:
     return int(digits) if is_number and len(digits) <= _MOST_DIGITS else None
 
 
-class SharedStore:
-    """Ids in order (`ids`) with the tag of each; every change returns another store."""
+@define(eq=False)
+class SharedIndex:
+    """The places of ids, and the tags apart from their times, that all versions of a ledger share.
 
-    __slots__ = ("_further", "_kinds", "_known", "_places", "_whens", "ids")
+    An id that ends in its own index, counted from 1, is found by that number. `places` are those of
+    all others, and `further` the other places of ids that versions hold at different ones, which
+    are nearly always none.
+    """
 
-    def __init__(self, ids: Iterable[str] = (), tags: Iterable[Tag] = ()) -> None:
-        given = list(tags)
-        self._known: dict[tuple[ResourceClass, str, str, bool], Tag] = {}
-        self.ids = Column.of(ids)
-        self._kinds = Column.of(map(self._kind, given))
-        self._whens = Column.of(tag.when for tag in given)
-        self._places = {
-            resource_id: place
-            for place, resource_id in enumerate(self.ids)
-            if resource_id[1:] != str(place + 1)
-        }
-        # Further indices of ids that different versions hold at different indices; nearly always
-        # empty.
-        self._further: dict[str, tuple[int, ...]] = {}
+    known: dict[tuple[ResourceClass, str, str, bool], Tag] = Factory(dict)
+    places: dict[str, int] = Factory(dict)
+    further: dict[str, tuple[int, ...]] = Factory(dict)
 
     @classmethod
-    def of_columns(
-        cls, ids: Sequence[str], kinds: Sequence[Tag], whens: Iterable[datetime]
-    ) -> "SharedStore":
-        """Return the store of `ids` with the tags `kinds` at the times `whens`.
+    def of(cls, ids: Iterable[str]) -> "SharedIndex":
+        """Return the index of `ids`, in order."""
+        numbered = enumerate(ids, 1)
+        places = {each: number - 1 for number, each in numbered if each[1:] != str(number)}
+        return cls(places=places)
 
-        Equal tags are stored once.
-        """
-        store = cls(ids)
-        for kind in {id(kind): kind for kind in kinds}.values():
-            store._kind(kind)
-        store._kinds, store._whens = Column.of(kinds), Column.of(whens)
-        return store
-
-    def find(self, resource_id: str) -> Tag | None:
-        """Return the tag of `resource_id`, or None if the id is unknown."""
-        place = self.place(resource_id)
-        return None if place is None else self._kinds[place].at(self._whens[place])
-
-    def find_kind(self, resource_id: str) -> Tag | None:
-        """Return the stored tag equal to that of `resource_id` apart from its time, or None."""
-        place = self.place(resource_id)
-        return None if place is None else self._kinds[place]
-
-    def classes(self, resource_ids: Sequence[str]) -> list[ResourceClass] | None:
-        """Return the classes of many ids at once, or None if any id is unknown."""
-        if len(resource_ids) * _MANY < len(self.ids):
-            found = [*map(self.find_kind, resource_ids)]
-            return None if None in found else [kind.resource_class for kind in found if kind]
-        kinds = dict(zip(self.ids, self._kinds, strict=True))
-        try:
-            return [kinds[resource_id].resource_class for resource_id in resource_ids]
-        except KeyError:
-            return None
-
-    def items(self) -> Iterator[tuple[str, Tag]]:
-        """Iterate over ids and their tags, in order."""
-        return zip(self.ids, map(Tag.at, self._kinds, self._whens), strict=True)
-
-    def columns_since(self, place: int) -> tuple[list[str], list[Tag], list[datetime]]:
-        """Return the ids, the tags without their times, and the times from index `place` on."""
-        return self.ids.since(place), self._kinds.since(place), self._whens.since(place)
-
-    def changed_since(self, older: "SharedStore") -> list[int]:
-        """Return the indices of `older` at which this store has another tag.
-
-        Shared chunks are not compared.
-        """
-        kinds = self._kinds.changed_since(older._kinds)
-        whens = self._whens.changed_since(older._whens)
-        return sorted({*kinds, *whens})
-
-    def append(self, resource_id: str, tag: Tag) -> "SharedStore":
-        """Return the store with a new id added at the end."""
-        place = self.ids.length
-        # One atomic step, so that if two versions give an id different indices, both are recorded.
-        if (
-            number_of(resource_id) != place + 1
-            and self._places.setdefault(resource_id, place) != place
-        ):
-            with _noting:
-                self._further[resource_id] = tuple({*self._further.get(resource_id, ()), place})
-        return self._with(
-            self.ids.appended(resource_id),
-            self._kinds.appended(self._kind(tag)),
-            self._whens.appended(tag.when),
-        )
-
-    def replace(self, resource_id: str, tag: Tag) -> "SharedStore":
-        """Return the store in which a known id has another tag."""
-        place = cast("int", self.place(resource_id))
-        return self._with(
-            self.ids,
-            self._kinds.replaced(place, self._kind(tag)),
-            self._whens.replaced(place, tag.when),
-        )
-
-    def place(self, resource_id: str) -> int | None:
-        """Return the index of `resource_id`, or None if the id is unknown."""
-        number = number_of(resource_id)
-        if number is not None and self._holds(number - 1, resource_id):
-            return number - 1
-        place = self._places.get(resource_id)
-        if place is None or self._holds(place, resource_id):
-            return place
-        further = self._further.get(resource_id, ())
-        return next((place for place in further if self._holds(place, resource_id)), None)
-
-    def _holds(self, place: int, resource_id: str) -> bool:
-        return 0 <= place < self.ids.length and self.ids[place] == resource_id
-
-    def _kind(self, tag: Tag) -> Tag:
+    def kind(self, tag: Tag) -> Tag:
         """Return the stored tag that is equal to `tag` apart from its time."""
         key = (tag.resource_class, tag.provenance, tag.rationale, tag.pinned)
-        return self._known.get(key) or self._known.setdefault(key, tag)
+        return self.known.get(key) or self.known.setdefault(key, tag)
 
-    def _with(self, ids: Column[str], kinds: Column[Tag], whens: Column[datetime]) -> "SharedStore":
-        store = object.__new__(SharedStore)
-        store.ids, store._kinds, store._whens = ids, kinds, whens
-        store._places, store._further, store._known = self._places, self._further, self._known
-        return store
+    def note(self, resource_id: str, place: int) -> None:
+        """Note that a version has `resource_id` at `place`."""
+        # One atomic step, so that if two versions give an id different places, both are recorded.
+        if (
+            number_of(resource_id) != place + 1
+            and self.places.setdefault(resource_id, place) != place
+        ):
+            with _noting:
+                self.further[resource_id] = tuple({*self.further.get(resource_id, ()), place})
 
-    def __len__(self) -> int:
-        return len(self.ids)
+    def place(self, resource_id: str, ids: Column[str]) -> int | None:
+        """Return the place of `resource_id` among the `ids` of a version, or None."""
+        number = number_of(resource_id)
+        if number is not None and _holds(ids, number - 1, resource_id):
+            return number - 1
+        place = self.places.get(resource_id)
+        if place is None or _holds(ids, place, resource_id):
+            return place
+        further = self.further.get(resource_id, ())
+        return next((place for place in further if _holds(ids, place, resource_id)), None)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.ids)
+
+def _holds(ids: Column[str], place: int, resource_id: str) -> bool:
+    return 0 <= place < ids.length and ids[place] == resource_id

@@ -11,7 +11,8 @@ from polycontext.base.codec import strict_converter, structured
 from polycontext.base.effects import Steps, call, procedure, twin
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.window import ContextItem, ContextManager
-from polycontext.window.items import item_from_dict, item_to_dict, source_of
+from polycontext.window.items import item_from_dict, item_to_dict
+from polycontext.window.items.attachment import source_of
 
 from .checks import check_instance, check_not_blank
 

@@ -23,7 +23,8 @@ from typing import (
     overload,
 )
 
-from polycontext.base import Guided, guided, require, with_usage
+from polycontext.base import guided, require, with_usage
+from polycontext.base.calls import Guided
 from polycontext.base.effects import Steps, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of

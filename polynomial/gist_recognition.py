@@ -16,7 +16,7 @@ from attrs import evolve
 from polycontext.pressure.gist import Mark, is_gist_text, summary_marks
 from polycontext.window import Part, PartKind, Role, Turn
 from polycontext.window.filler import is_opening
-from polycontext.window.items import attached_metadata
+from polycontext.window.items.attachment import attached_metadata
 
 _MOST_MARKS = 64
 """How many marks of one message are used; the text after them counts as a summary."""

@@ -22,7 +22,7 @@ from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, Rejection, pressure_of
 from polycontext.pressure.gist import truncated_ids
 from polycontext.window import ContextWindow, Epoch, Role, ToolCall, Turn
-from polycontext.window.items import shown_text
+from polycontext.window.items.attachment import shown_text
 
 from .state import State
 

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from polycontext.base import InvalidDataError, InvalidOptionError, guided, require, with_usage
 from polycontext.linearity import ResourceClass, ToolRule
-from polycontext.linearity.classification import classified_by
+from polycontext.linearity.classification.classifier import classified_by
 from polycontext.pressure import (
     AsyncSummariser,
     CompressionResult,
@@ -28,15 +28,8 @@ from polycontext.window import (
     count_turn,
 )
 from polycontext.window.call_ids import with_reused
-from polycontext.window.providers import (
-    AUTO,
-    Provider,
-    Rendered,
-    WireFormat,
-    format_of,
-    fresh,
-    unwrap,
-)
+from polycontext.window.providers import AUTO, Provider, Rendered, WireFormat, format_of, unwrap
+from polycontext.window.providers.wire import fresh
 
 from .errors import ContextOverflowError
 from .gist_recognition import known_again

@@ -21,7 +21,8 @@ from polycontext.base import InvalidOptionError, must_be, require
 from polycontext.linearity import ResourceClass
 from polycontext.window import ContextWindow, Role
 from polycontext.window.providers import Message, Provider, Rendered
-from polycontext.window.providers.anthropic import LIMITS, MARK, THINKING
+from polycontext.window.providers.anthropic.block_rules import MARK, THINKING
+from polycontext.window.providers.anthropic.message_rules import LIMITS
 
 LOOK_BACK = 20
 """The blocks that are looked up from each breakpoint."""

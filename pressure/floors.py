@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.window import ContextWindow, PositionError, Role, Traces, Turn
+from polycontext.window import ContextWindow, PositionError, Role, Turn
+from polycontext.window.sources import Traces
 
 from .gist import is_summary, source_ids
 from .view import Edit, Fidelity, FloorError, floor_of, reinsert_turns

@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidOptionError, require
 from polycontext.base.effects import Effect, Steps, in_thread, together
-from polycontext.linearity.classification import sentences, unquoted
+from polycontext.linearity.classification.prose import sentences, unquoted
 from polycontext.window import Role, TokenCounter, Turn, count_turn
 from polycontext.window.items import attachment_of
 

@@ -9,11 +9,12 @@ from typing import NamedTuple, Self
 from attrs import field, frozen
 
 from polycontext.linearity import LinearityMap
-from polycontext.window import Part, PartKind, Role, Sources, TokenCounter, Turn, count_turn
+from polycontext.window import Part, PartKind, Role, TokenCounter, Turn, count_turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
 from polycontext.window.part_removal import callers
 from polycontext.window.rules import LATER, PREFERENCE, RULES_TITLE, Rule
+from polycontext.window.sources import Sources
 
 _SUMMARY = "[Summary of earlier messages]"
 SUMMARY_END = "[End of summary]"

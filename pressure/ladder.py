@@ -33,7 +33,7 @@ from typing import NamedTuple
 from attrs import define, field
 
 from polycontext.linearity import ToolRule
-from polycontext.linearity.classification import Yielding
+from polycontext.linearity.classification.classifier import Yielding
 from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn, count_turn
 
 from .gist import least_summary, pointer_turn

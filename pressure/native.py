@@ -30,7 +30,7 @@ from polycontext.window import (
     Turn,
     count_turn,
 )
-from polycontext.window.tokens import count_part
+from polycontext.window.tokens.counter import count_part
 
 from .fulfilment import Gist, NativeGist, Reading, Rejection
 from .gist import (

@@ -16,7 +16,8 @@ from polycontext.window import (
     TokenCounter,
     Turn,
 )
-from polycontext.window.items import Attachment, attachment_of
+from polycontext.window.items import attachment_of
+from polycontext.window.items.attachment import Attachment
 from polycontext.window.part_removal import bare, unbound
 from polycontext.window.rules import REMOVED, Rule, is_rule
 

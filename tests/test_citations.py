@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
-from polycontext.base import laws_of
+from polycontext.base.law import laws_of
 from polycontext.cli.app import app
 from polycontext.linearity import laws as of_linearity
 from polycontext.nodes import laws as of_nodes

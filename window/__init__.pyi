@@ -1,12 +1,13 @@
-from . import call_ids, filler, media, model_profiles, part_removal, rules
+from . import call_ids, filler, media, model_profiles, part_removal, rules, sources, wire_text
 from .atoms import Atom, AtomColumns, Splice
 from .context_window import ContextWindow
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
-from .items import ContextItem, ContextManager, ItemType, context_to_string
+from .items.item import ContextItem, ItemType
+from .items.manager import ContextManager
+from .items.markdown import context_to_string
 from .media_sizes import image_size
 from .model_profiles import ModelProfile, find_model
 from .part import Part, PartKind
-from .sources import Sources, Traces
 from .store import Store
 from .tokens.counter import (
     REQUEST_OVERHEAD,
@@ -18,7 +19,6 @@ from .tokens.counter import (
 from .tokens.tiktoken_counter import TiktokenCounter, default_counter
 from .turn import Role, ToolCall, Turn
 from .window_contents import Epoch
-from .wire_text import compact, loaded_object
 
 __all__ = [
     "REQUEST_OVERHEAD",
@@ -39,16 +39,13 @@ __all__ = [
     "PluginError",
     "PositionError",
     "Role",
-    "Sources",
     "Splice",
     "Store",
     "TiktokenCounter",
     "TokenCounter",
     "ToolCall",
-    "Traces",
     "Turn",
     "call_ids",
-    "compact",
     "context_to_string",
     "count_tools",
     "count_turn",
@@ -56,9 +53,10 @@ __all__ = [
     "filler",
     "find_model",
     "image_size",
-    "loaded_object",
     "media",
     "model_profiles",
     "part_removal",
     "rules",
+    "sources",
+    "wire_text",
 ]

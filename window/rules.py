@@ -13,15 +13,11 @@ from itertools import islice
 from attrs import evolve, field, frozen
 
 from polycontext.base import Column
-from polycontext.linearity.classification import (
-    Effect,
-    FoundRule,
-    RuleKind,
-    ending_of,
-    find_rules,
+from polycontext.linearity.classification import FoundRule, RuleKind, find_rules
+from polycontext.linearity.classification.endings import Effect, ending_of, subjects_of
+from polycontext.linearity.classification.prose import (
     one_line,
     sentence_spans,
-    subjects_of,
     unquoted,
     wording_of,
 )

@@ -15,7 +15,8 @@ from attrs import evolve, field, fields, frozen
 
 from polycontext.base import guided
 from polycontext.base.json_data import EMPTY, check_text, freeze_object
-from polycontext.linearity import UNIX_EPOCH, in_utc
+from polycontext.linearity import UNIX_EPOCH
+from polycontext.linearity.tag import in_utc
 
 from .errors import InvalidTurnError
 from .part import Part, PartKind

@@ -7,13 +7,8 @@ from typing import Any, NamedTuple, Self
 from attrs import evolve, frozen
 
 from polycontext.base import Column
-from polycontext.linearity import (
-    Classifier,
-    LinearityMap,
-    ResourceClass,
-    number_of,
-    states_constraint,
-)
+from polycontext.linearity import Classifier, LinearityMap, ResourceClass, states_constraint
+from polycontext.linearity.tag import number_of
 
 from .atoms import open_after, open_calls
 from .call_ids import OpenCalls

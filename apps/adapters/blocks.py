@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from polycontext.window import Part, PartKind, ToolCall, Turn, loaded_object
+from polycontext.window import Part, PartKind, ToolCall, Turn
+from polycontext.window.wire_text import loaded_object
 
 
 def thought(text: str, signature: str | None = None, provider: str | None = None) -> Part:

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from polycontext.base import InvalidOptionError, require_extra
 from polycontext.polynomial import ContextSession
-from polycontext.window import Part, Role, ToolCall, Turn, loaded_object
+from polycontext.window import Part, Role, ToolCall, Turn
 from polycontext.window.providers import ToolDefinition, dumped
+from polycontext.window.wire_text import loaded_object
 
 from .blocks import (
     arguments_text,

@@ -20,7 +20,7 @@ from attrs import NOTHING, evolve, frozen
 from polycontext.base import InvalidDataError
 from polycontext.base.codec import reader, strict_converter
 from polycontext.base.json_data import MAX_DEPTH, freeze, freeze_object
-from polycontext.linearity import in_utc
+from polycontext.linearity.tag import in_utc
 
 Reader: TypeAlias = Callable[[Any], Any]
 

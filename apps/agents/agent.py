@@ -12,14 +12,8 @@ from typing import Any, Never, cast
 from attrs import define, field, frozen
 
 from polycontext.agent_context import ArtifactExternalizer
-from polycontext.base import (
-    CallerError,
-    InvalidDataError,
-    UnknownNameError,
-    guided,
-    misused,
-    require,
-)
+from polycontext.base import CallerError, InvalidDataError, UnknownNameError, guided, require
+from polycontext.base.calls import misused
 from polycontext.base.effects import (
     Effect,
     Steps,

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from polycontext.base import guided
-from polycontext.window.providers import Message, Provider, fresh
+from polycontext.window.providers import Message, Provider
+from polycontext.window.providers.wire import fresh
 
 from .model_summariser import Asked, ModelSummariser
 

@@ -16,7 +16,7 @@ from polycontext.polynomial.session import merge_options
 from polycontext.pressure import Fulfilment, NativeGist, Offer, Plan, Reading, native
 from polycontext.window import Turn
 from polycontext.window.providers import Provider, Rendered, dumped, get_format
-from polycontext.window.providers.anthropic import COMPACTION_BETA
+from polycontext.window.providers.anthropic.versions import COMPACTION_BETA
 
 Block = Mapping[str, Any]
 

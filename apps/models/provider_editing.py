@@ -17,7 +17,7 @@ from polycontext.polynomial.session import merge_options
 from polycontext.pressure import Fulfilment, NativeGist, native, unbinding_plan
 from polycontext.window import Role, Turn
 from polycontext.window.providers import Provider, as_provider
-from polycontext.window.providers.anthropic import EDITS
+from polycontext.window.providers.anthropic.versions import EDITS
 
 from .compaction import data_of, reported_tokens
 

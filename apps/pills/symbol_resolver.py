@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from polycontext.window.items import Definition, definitions
+from polycontext.window.items.attachment import Definition, definitions
 
 from .errors import CannotAttachError, InvalidPillNameError, PillError, Reason
 from .file_resolver import FileResolver, as_paths

@@ -22,7 +22,7 @@ from polycontext.polynomial import (
 from polycontext.polynomial.policies import Policy
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn
-from polycontext.window.tokens import calibrate
+from polycontext.window.tokens.counter import calibrate
 
 from .agent_strategies import (
     FORMS,

@@ -17,7 +17,8 @@ from attrs import define, field, frozen
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 
-from polycontext.base import Law, LawViolation, laws_of
+from polycontext.base import Law, LawViolation
+from polycontext.base.law import laws_of
 
 from .display import shown
 from .law_inputs import NOTHING, Strategies, inputs_of

@@ -17,7 +17,8 @@ from attrs import evolve, field, frozen
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import kind_of
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import AUTO, Parsed, Provider, format_of, get_format
+from polycontext.window.providers import AUTO, Provider, format_of, get_format
+from polycontext.window.providers.wire import Parsed
 
 from .documents import Advance, Document, Notify, Place, opened, warn_of_damage
 from .formats import format_of_rows

@@ -20,8 +20,9 @@ from benchmarks.conversation import RememberingCounter, turns
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import FixedThreshold
 from polycontext.pressure.schedule import BY_ITSELF
-from polycontext.window import REQUEST_OVERHEAD, compact
+from polycontext.window import REQUEST_OVERHEAD
 from polycontext.window.providers import Provider, get_format
+from polycontext.window.wire_text import compact
 from tests.vendors.prefix_cache import FLOOR, STEP, PrefixCache
 
 HIGH, LOW = 0.95, 0.5

@@ -15,8 +15,9 @@ from random import Random
 from attrs import frozen
 
 from benchmarks.rules.sentences import DATA, written
-from polycontext.linearity.classification import Effect, ending_of, find_rules, subjects_of
 from polycontext.linearity.classification import endings as classifier
+from polycontext.linearity.classification import find_rules
+from polycontext.linearity.classification.endings import Effect, ending_of, subjects_of
 from polycontext.linearity.classification.model import key_of
 
 PAIRS = Path(__file__).with_name("endings")

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity.classification import sentences
+from polycontext.linearity.classification.prose import sentences
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 WRITTEN = Path(__file__).with_name("written")

@@ -19,7 +19,8 @@ from polycontext.polynomial import (
     InputKind,
 )
 from polycontext.window import ContextWindow, Role, Turn
-from polycontext.window.items import attachment_of, shown_text
+from polycontext.window.items import attachment_of
+from polycontext.window.items.attachment import shown_text
 
 from ..endings import kept_ending
 

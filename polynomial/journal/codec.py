@@ -16,7 +16,8 @@ from polycontext.base import InvalidDataError, PolycontextError
 from polycontext.base.json_data import check_text
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.pressure import Edit, Reach, Signals, SummaryUsage
-from polycontext.window import Part, Role, Sources, Splice, ToolCall, Turn
+from polycontext.window import Part, Role, Splice, ToolCall, Turn
+from polycontext.window.sources import Sources
 
 from ..state import State, state_of
 from .origin import Origin

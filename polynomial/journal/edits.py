@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from polycontext.base import InvalidDataError
 from polycontext.pressure import Edit
 from polycontext.pressure.gist import source_ids
-from polycontext.window import ContextWindow, Traces, Turn
+from polycontext.window import ContextWindow, Turn
+from polycontext.window.sources import Traces
 
 from .log import Log
 

@@ -19,7 +19,8 @@ from attrs import evolve, frozen
 from polycontext.base import InvalidDataError
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.pressure import Edit, apply_edit, check_floors
-from polycontext.window import ContextWindow, Role, Sources, Turn
+from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window.sources import Sources
 
 from ..inputs import KIND_OF_ROLE, Arguments, ContextInput, InputKind, Kind, Promotion, kind_of
 from ..machine.step import Step

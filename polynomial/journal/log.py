@@ -14,7 +14,8 @@ from typing import Self, overload
 from attrs import define, field
 
 from polycontext.base import Column, InvalidDataError, similar
-from polycontext.linearity import UnknownResourceError, number_of
+from polycontext.linearity import UnknownResourceError
+from polycontext.linearity.tag import number_of
 from polycontext.window import Role, Turn
 from polycontext.window.items import ITEM_IDS, attachment_of
 

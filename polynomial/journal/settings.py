@@ -17,7 +17,7 @@ from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter
 from polycontext.window.model_profiles import ModelCounter, counter_named
 from polycontext.window.providers import Provider
-from polycontext.window.tokens import SHA256
+from polycontext.window.tokens.tokenizer import SHA256
 
 from ..machine.step import ContextPolicy
 

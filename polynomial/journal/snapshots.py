@@ -18,13 +18,15 @@ from attrs import asdict, astuple, evolve
 
 from polycontext.base import InvalidDataError, PolycontextError
 from polycontext.base.codec import structured
-from polycontext.linearity import LinearityMap, ResourceClass, Tag
+from polycontext.linearity import LinearityMap, ResourceClass
+from polycontext.linearity.tag import Tag
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import Candidates
-from polycontext.window import Epoch, Sources, Turn
+from polycontext.window import Epoch, Turn
 from polycontext.window.call_ids import REUSED
 from polycontext.window.items import attachment_of
 from polycontext.window.rules import Rule, RuleLedger
+from polycontext.window.sources import Sources
 
 from ..errors import StoreError
 from ..state import state_of

@@ -14,7 +14,8 @@ from attrs import define, evolve, field
 
 from polycontext.base import InvalidDataError
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.window import ContextWindow, Sources, Turn
+from polycontext.window import ContextWindow, Turn
+from polycontext.window.sources import Sources
 
 from .codec import RANGES
 from .events import Event, RewindEvent, TurnEvent, names_ranges, targets_of

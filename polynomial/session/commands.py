@@ -22,12 +22,11 @@ from polycontext.window import (
     Role,
     ToolCall,
     Turn,
-    compact,
-    loaded_object,
     providers,
 )
 from polycontext.window.filler import OPENING, opening_of
 from polycontext.window.providers import Provider
+from polycontext.window.wire_text import compact, loaded_object
 
 from ..gist_recognition import known_again
 from ..inputs import ContextInput, class_of
@@ -324,7 +323,7 @@ def build_results(conversation: Conversation, reason: str) -> Together:
     require("reason", reason, fits, legal)
     said = f"[no result: {reason.strip()}]"
     calls = conversation.window.open_calls
-    return Together(tuple(Add(providers.missing_result(call, said)) for call in calls))
+    return Together(tuple(Add(providers.tool_pairs.missing_result(call, said)) for call in calls))
 
 
 def find_open_calls(window: ContextWindow) -> tuple[ToolCall, ...]:

@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from polycontext.base import is_number, require, whole_number
 from polycontext.linearity import Classifier, ToolRule
-from polycontext.linearity.classification import classified_by
+from polycontext.linearity.classification.classifier import classified_by
 from polycontext.pressure import ContextProjector, FixedThreshold, Threshold
 from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow

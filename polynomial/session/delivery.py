@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import Factory, define
 
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
-from polycontext.window.providers import (
-    Provider,
-    Rendered,
-    WireFormat,
-    Writer,
-    fresh,
-    get_format,
-    left_behind,
-)
-from polycontext.window.tokens import count_introduced
+from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
+from polycontext.window.providers.layout import left_behind
+from polycontext.window.providers.wire import Writer, fresh
+from polycontext.window.tokens.counter import count_introduced
 
 from ..errors import ContextOverflowError
 

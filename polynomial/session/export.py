@@ -20,7 +20,8 @@ from polycontext.base import InvalidDataError, InvalidOptionError, guided, requi
 from polycontext.base.codec import is_cut_off, json_object, structured
 from polycontext.base.effects import drive, twin
 from polycontext.window import Turn
-from polycontext.window.providers import mended, without
+from polycontext.window.providers.layout import without
+from polycontext.window.providers.tool_pairs import mended
 
 from .. import stores
 from ..journal.conversation import Conversation, replayed

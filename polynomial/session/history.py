@@ -7,14 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Generic, Unpack
 
-from polycontext.base import (
-    InvalidOptionError,
-    guided,
-    is_number,
-    is_whole,
-    require,
-    whole_number,
-)
+from polycontext.base import InvalidOptionError, guided, is_number, is_whole, require, whole_number
 from polycontext.base.effects import Steps, procedure, twin
 from polycontext.pressure import ConflictError
 from polycontext.pressure.notes import find_sources

@@ -12,7 +12,8 @@ from threading import Lock
 from attrs import frozen
 
 from polycontext.base import is_whole, require
-from polycontext.linearity import ResourceClass, Tag, default_classifier
+from polycontext.linearity import ResourceClass, default_classifier
+from polycontext.linearity.tag import Tag
 from polycontext.window import Role, Turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of

@@ -15,7 +15,7 @@ from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
 from polycontext.window.call_ids import answers_named
 from polycontext.window.filler import OPENING, is_opening, opening_of
-from polycontext.window.providers import mended
+from polycontext.window.providers.tool_pairs import mended
 from polycontext.window.rules import is_rule
 
 from ..errors import ContextOverflowError

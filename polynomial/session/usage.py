@@ -260,7 +260,7 @@ class Usage(SessionPart):
         rendered = self._session._sent.deliver(window, wire, allow_open=allow_open, plan=plan)
         if wire is Provider.ANTHROPIC and self.tools:
             contents = (message["content"] for message in rendered.messages)
-            anthropic.limit_marks_beside(self.tools, [*rendered.system], *contents)
+            anthropic.block_rules.limit_marks_beside(self.tools, [*rendered.system], *contents)
         if options is None:
             return rendered
         return evolve(rendered, options=options_for(rendered.messages, rendered.options, options))

@@ -25,7 +25,8 @@ from weakref import WeakKeyDictionary, ref
 
 from attrs import evolve
 
-from polycontext.base import CallerError, InvalidOptionError, guided, misused, require
+from polycontext.base import CallerError, InvalidOptionError, guided, require
+from polycontext.base.calls import misused
 from polycontext.base.effects import Effect, Steps, call, drive, in_thread, within
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, default_summariser
 from polycontext.window import ContextWindow, Role, Turn

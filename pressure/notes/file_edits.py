@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from attrs import define, field
 
-from polycontext.window.items import outline_of
+from polycontext.window.items.attachment import outline_of
 
 from .asks import finished_before
 from .events import Change, Effect, Event, Happening

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from polycontext.linearity.classification import is_reminder, without_elements
+from polycontext.linearity.classification.prose import is_reminder, without_elements
 from polycontext.window import Role, Turn
-from polycontext.window.items import attached_outline, attachment_of, fenced_text
+from polycontext.window.items import attachment_of, fenced_text
+from polycontext.window.items.attachment import attached_outline
 
 from ..gist import is_pointer, unframed
 from ..terms import is_prose

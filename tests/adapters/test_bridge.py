@@ -148,13 +148,6 @@ def test_a_result_that_nobody_gave_names_its_tool() -> None:
     assert [(turn.tool_call_id, turn.name) for turn in written] == [("a", "look")]
 
 
-def test_a_message_of_no_turn_goes_with_nothing() -> None:
-    """It is not sent, and disturbs nobody."""
-    bridge = Bridge(Made(), model=600, counter=FAST)
-    natives = [Native("user", "Look."), Native("nobody"), Native("assistant", "Done.")]
-    assert bridge.fit(natives) == [natives[0], natives[2]]
-
-
 @given(generated_messages(8), st.integers(0, 20))
 def test_a_providers_list_comes_back_valid(messages: list[dict[str, Any]], end: int) -> None:
     """A list of any length is returned valid, and unchanged if it fits."""
@@ -315,21 +308,6 @@ def test_of_several_bridges_the_one_that_knows_the_conversation_has_the_session(
     assert find_session([chat, responses], answered) is responses.session(items)
     other = [{"role": "user", "content": "Else."}]
     assert find_session([chat, responses], other) is chat.session(other)
-
-
-def test_rules_do_not_make_a_conversation_longer() -> None:
-    """The session with more of what was said is found, whatever was added to another one."""
-    chat, responses = (
-        Bridge(WireDialect(name), model=8_000, counter=FAST)
-        for name in ("openai", "openai-responses")
-    )
-    said = [{"role": "user", "content": "Look."}]
-    chat.fit(said)
-    for rule in ("Never open a jar.", "Always knock."):
-        chat.session(said).rules.add(rule)
-    more = [*said, {"role": "assistant", "content": "Plums."}]
-    responses.fit([*more, {"role": "user", "content": "And?"}][:2])
-    assert find_session([chat, responses], more) is responses.session(more)
 
 
 def test_a_tool_is_about_the_conversation_that_was_fitted_last() -> None:

@@ -7,20 +7,17 @@ import asyncio
 import contextvars
 import re
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from random import Random
-from threading import Barrier, Event, Thread
+from threading import Barrier, Thread
 from time import sleep
 from typing import Any
 
 import pytest
 
 from polycontext.adapters import Bridge, Sessions
-from polycontext.adapters import sessions as module
 from polycontext.polynomial import ContextOverflowError, ContextSession, SessionWriteError
 from polycontext.polynomial.journal.events import RewindEvent
-from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.pressure import ContextProjector
 from polycontext.testing import FAST
@@ -241,25 +238,6 @@ def test_conversations_are_found_again_after_a_restart(tmp_path: Path) -> None:
     store.close()
 
 
-def test_bridges_on_one_store_do_not_rewind_each_other(tmp_path: Path) -> None:
-    """Two bridges do not rewind each other, even if both hold the same session and one is stale."""
-    store = SQLiteStore(tmp_path / "s.db")
-    one, other = bridge_of(store), bridge_of(store)
-    lists = {one: conversation("one"), other: conversation("other")}
-    for natives, more in zip_longest(ends(lists[one]), ends(lists[other])):
-        for bridge, end in ((one, natives), (other, more)):
-            view = bridge.fit(lists[bridge][:end])
-            assert marks(view) == marks(lists[bridge][:end])
-    logs = [ContextSession.open(store, name, ROOM, counter=FAST) for name in store.list_sessions()]
-    assert sorted(
-        len(marks([Native("", turn.text) for turn in session.log()])) for session in logs
-    ) == [23, 23]
-    assert not any(
-        isinstance(event, RewindEvent) for session in logs for event in session.history.events()
-    )
-    store.close()
-
-
 def test_processes_may_take_turns_with_one_conversation(tmp_path: Path) -> None:
     """Two processes that take turns see each other's messages, and each is stored once."""
     store, natives = SQLiteStore(tmp_path / "s.db"), conversation("c")
@@ -274,44 +252,6 @@ def test_processes_may_take_turns_with_one_conversation(tmp_path: Path) -> None:
         assert [turn.text for turn in session.log()] == [native.words for native in natives]
         assert not any(isinstance(event, RewindEvent) for event in session.history.events())
     store.close()
-
-
-def test_a_view_of_what_another_process_has_led_on_is_not_handed_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It came between taking in and handing out: this conversation gets a session of its own."""
-    store, natives, other = (
-        InMemoryStore(),
-        conversation("c"),
-        [*OPENING, Native("user", "mark-other-0 " + "jars " * 1000)],
-    )
-    bridge, elsewhere = bridge_of(store), bridge_of(store)
-    view, done = ContextSession.view, Event()
-
-    def interrupted(self: ContextSession, **besides: Any) -> Any:
-        if not done.is_set():
-            done.set()
-            elsewhere.fit(other)
-            self.history.refresh()
-        return view(self, **besides)
-
-    monkeypatch.setattr(ContextSession, "view", interrupted)
-    assert bridge.fit(OPENING) == OPENING
-    assert len(store.list_sessions()) == 2
-    assert marks(bridge.fit(natives)) == marks(natives)
-
-
-def test_more_that_begin_alike_than_are_looked_for_get_sessions_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """They are not found again after a restart, and nobody else's is taken for them."""
-    monkeypatch.setattr(module, "MOST_ALIKE", 2)
-    store = InMemoryStore()
-    for _ in range(2):
-        bridge = bridge_of(store)
-        for name in ("one", "two", "three"):
-            assert marks(bridge.fit(conversation(name))) == marks(conversation(name))
-    assert len(store.list_sessions()) == 4
 
 
 # --- who waits for whom ------------------------------------------------------------
@@ -337,18 +277,6 @@ def test_a_fit_from_within_a_fit_is_refused() -> None:
     seen = len(raised)
     assert marks(bridge.fit(natives, key="k")) == marks(natives)
     assert len(raised) == seen
-
-
-def test_what_a_fit_has_begun_may_fit_once_it_has_ended() -> None:
-    """A task that was made within is not within for ever."""
-
-    async def work() -> None:
-        bridge, natives = bridge_of(), conversation("c")[:3]
-        async with bridge.sessions.aalone([], "k"):
-            later = contextvars.copy_context()
-        assert await asyncio.create_task(bridge.afit(natives, key="k"), context=later) == natives
-
-    asyncio.run(work())
 
 
 def test_waiting_tasks_leave_the_loop_free_and_may_be_cancelled() -> None:

@@ -40,16 +40,6 @@ def test_a_column_reads_as_a_list(size: int) -> None:
             column[size]
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_a_column_of_items_grows_like_one_that_was_appended_to(size: int) -> None:
-    """A column that was made at once finds every item at its place after a chunk more."""
-    column = Column.of(range(size))
-    for number in range(size, size + 1_100):
-        column = column.appended(number)
-    assert [column[place] for place in range(len(column))] == list(range(size + 1_100))
-    assert column.since(size) == list(range(size, size + 1_100))
-
-
 @given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from([1, 5, 40, 1_100])), max_size=6))
 def test_versions_know_nothing_of_each_other(steps: list[tuple[int, int]]) -> None:
     """Whichever version is gone on from, every version stays what a list in its place would be."""

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import (
-    EMPTY,
     INTEGERS,
     MAX_DEPTH,
     STORABLE,
@@ -29,7 +28,6 @@ from polycontext.base.json_data import (
     freeze,
     freeze_object,
     thaw,
-    under,
 )
 
 STORABLE_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
@@ -134,14 +132,6 @@ def test_the_giver_keeps_no_handle() -> None:
     assert mine == {"a": {"x": [1]}}
 
 
-def test_a_changed_branch_shares_the_others() -> None:
-    """An object made of a frozen one with one key replaced holds the other values themselves."""
-    first = freeze({"a": {"deep": [1, 2]}, "b": 1})
-    second = freeze({**first, "b": 2})
-    assert second["a"] is first["a"]
-    assert second != first
-
-
 def test_a_frozen_dict_cannot_be_changed() -> None:
     """No item and no attribute can be set, deleted or added."""
     frozen: Any = FrozenDict({"a": 1})
@@ -189,25 +179,6 @@ def test_a_frozen_dict_is_a_mapping() -> None:
     assert {**frozen} == frozen.plain() == dict(frozen)
 
 
-def test_equal_frozen_dicts_are_one_key() -> None:
-    """Order does not count; where a value cannot be hashed, neither can the mapping."""
-    assert len({freeze({"a": 1, "b": (2,)}), freeze({"b": [2], "a": 1})}) == 1
-    with pytest.raises(TypeError):
-        hash(FrozenDict({"a": []}))
-
-
-def test_nothing_is_made_once() -> None:
-    """The empty mapping, the common case, is one object."""
-    assert (
-        freeze({})
-        is freeze_object({})
-        is freeze_object(OrderedDict())
-        is freeze_object(EMPTY)
-        is EMPTY
-    )
-    assert FrozenDict() == EMPTY
-
-
 SURROGATE = "lone surrogate U+D800 at character 1"
 FAULTS: dict[str, tuple[object, str, str]] = {
     "another type": ({"a": [1, {2}]}, "metadata.a[1]", "set is not JSON data"),
@@ -250,16 +221,6 @@ def test_integers_are_those_that_every_reader_keeps() -> None:
             orjson.dumps(beyond)
 
 
-def test_a_copy_may_hold_wider_integers() -> None:
-    """Where no orjson writes it, a copy takes the integers that its maker names."""
-    wide = range(-(2**1024), 2**1024)
-    assert copy_json([2**1024 - 1], integers=wide) == [2**1024 - 1]
-    with pytest.raises(
-        InvalidDataError, match=r"an integer of 1025 bits. Use -2\*\*1024\.\.2\*\*1024 - 1\.$"
-    ):
-        copy_json(2**1024, integers=wide)
-
-
 @pytest.mark.parametrize("judge", [freeze, copy_json])
 @pytest.mark.parametrize(
     "wrap", [lambda inner: [inner], lambda inner: (inner,), lambda inner: {"a": inner}]
@@ -287,24 +248,6 @@ def test_what_is_endless_is_refused(judge: Any) -> None:
             judge(value)
     while tower != 1:  # taken down by hand: freed at once it would take the stack with it
         tower = tower[0]
-
-
-def test_data_that_wrap_others_may_be_deeper() -> None:
-    """A caller that wraps data of the greatest depth can ask for exactly that many more levels."""
-    wrapped = nested(MAX_DEPTH + 2, lambda inner: {"a": inner})
-    assert thaw(freeze_object(wrapped, levels=MAX_DEPTH + 2)) == wrapped
-    for value, levels in ((wrapped, MAX_DEPTH + 1), ({"a": wrapped}, MAX_DEPTH + 2)):
-        with pytest.raises(InvalidDataError, match="nested too deep"):
-            freeze_object(value, levels=levels)
-
-
-def test_what_is_frozen_counts_with_its_depth() -> None:
-    """Frozen data cannot be nested past the bound, one level after the other."""
-    value = freeze({"a": 1})
-    for _ in range(MAX_DEPTH - 1):
-        value = freeze({"a": value})
-    with pytest.raises(InvalidDataError, match="nested too deep"):
-        freeze({"a": value})
 
 
 class Loud(str):
@@ -389,27 +332,3 @@ def test_text_is_taken_if_it_can_be_stored(text: str) -> None:
     else:
         assert check_text(text, "name") == check_text(Loud(text), "name") == text
         assert type(check_text(Loud(text))) is str
-
-
-@pytest.mark.parametrize("value", [None, 1, b"a", ["a"]])
-def test_what_is_no_text_is_refused(value: object) -> None:
-    """Nothing is taken for text but text."""
-    with pytest.raises(InvalidDataError, match=r"^name: \w+ is not text\. Use str\.$"):
-        check_text(value, "name")
-    with pytest.raises(OtherError):
-        check_text(value, "name", OtherError)
-
-
-@given(st.text(st.characters()), st.sampled_from(["", "$", "a.b"]))
-def test_a_step_of_a_path_is_short_and_printable(key: str, path: str) -> None:
-    """Whatever a key holds, its step in a path is bounded and can be encoded."""
-    step = under(path, key)
-    assert len(step) <= 700
-    assert step.encode().startswith(path.encode())
-
-
-def test_a_fault_at_the_root_has_no_path() -> None:
-    """A fault at the root has an empty path."""
-    with pytest.raises(InvalidDataError) as caught:
-        freeze({1, 2})
-    assert (caught.value.path, caught.value.what) == ("", "set is not JSON data")

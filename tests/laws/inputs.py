@@ -12,7 +12,8 @@ from statemachine import State
 
 from polycontext.agents import AgentMachine
 from polycontext.base import Law
-from polycontext.linearity import LinearityMap, ResourceClass, Tag
+from polycontext.linearity import LinearityMap, ResourceClass
+from polycontext.linearity.tag import Tag
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import (
     CONTEXT_OPERAD,

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import tests.laws.broken
 import tests.laws.internal
-from polycontext.base import Law, LawViolation, laws_of
-from polycontext.base.law import agree
+from polycontext.base import Law, LawViolation
+from polycontext.base.law import agree, laws_of
 from polycontext.polynomial import ContextMachine
 from polycontext.testing import all_laws
 from polycontext.testing.law_inputs import Strategies

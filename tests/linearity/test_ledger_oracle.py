@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from polycontext.base import InvalidOptionError
-from polycontext.linearity import (
-    DemotionError,
-    LinearityMap,
-    ResourceClass,
-    Tag,
-    UnknownResourceError,
-)
+from polycontext.linearity import DemotionError, LinearityMap, ResourceClass, UnknownResourceError
+from polycontext.linearity.tag import Tag
 from tests.laws.inputs import IDS, RESOURCE_CLASSES, TAGS
 
 

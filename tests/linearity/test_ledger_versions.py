@@ -26,7 +26,7 @@ def test_the_empty_ledger_is_not_shared_between_conversations() -> None:
     """Two new ledgers have indices of their own."""
     one, other = LinearityMap(), LinearityMap()
     assert list(one.tag("a", REQUIRED)) == ["a"]
-    assert other._store._places is not one._store._places
+    assert other._index is not one._index
     assert "a" not in other.tag("b", REQUIRED)
 
 

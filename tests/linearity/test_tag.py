@@ -1,35 +1,15 @@
 """A tag refuses what could not be stored, and says what would be legal."""
 
-import pickle
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from attrs.exceptions import FrozenInstanceError
 
 from polycontext.base import InvalidDataError
-from polycontext.linearity import UNIX_EPOCH, LinearityMap, ResourceClass, Tag
+from polycontext.linearity import LinearityMap, ResourceClass
+from polycontext.linearity.tag import Tag
 
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  naive on purpose
-
-
-def test_a_tag_knows_nothing_but_its_class_unless_told() -> None:
-    """Provenance and rationale default to nothing and the time to the epoch: no clock is read."""
-    tag = Tag(ResourceClass.REQUIRED)
-    assert (tag.provenance, tag.rationale, tag.when) == ("", "", UNIX_EPOCH)
-
-
-def test_the_epoch_is_the_first_moment_of_unix_time() -> None:
-    """A moment nobody told is recognisable."""
-    assert datetime.fromtimestamp(0, UTC) == UNIX_EPOCH
-
-
-def test_a_tag_cannot_be_changed() -> None:
-    """Tags are shared between maps, so they are frozen."""
-    tag = Tag(ResourceClass.REQUIRED)
-    with pytest.raises(FrozenInstanceError):
-        tag.rationale = "later"  # type: ignore[misc]
-    assert tag.rationale == ""
 
 
 def test_a_moment_is_kept_in_utc() -> None:
@@ -75,13 +55,6 @@ def test_an_unstorable_id_is_refused(resource_id: Any) -> None:
         ledger.tag(resource_id, ResourceClass.REQUIRED)
     assert caught.value.path == "resource_id"
     assert len(ledger) == 0
-
-
-def test_errors_survive_pickling() -> None:
-    """An error that crosses a process keeps its fields and its message."""
-    error = InvalidDataError("when", "naive", "aware")
-    again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own bytes
-    assert (again.path, str(again)) == ("when", str(error))
 
 
 def test_what_is_no_class_is_told_the_classes() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from polycontext.pills import CannotAttachError, InvalidPillNameError, PillType, SymbolResolver
-from polycontext.window.items import Definition, definitions
+from polycontext.window.items.attachment import Definition, definitions
 from tests.pills.trees import planted
 
 AGENT = '''"""An agent."""

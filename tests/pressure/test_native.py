@@ -21,7 +21,7 @@ from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import get_format
-from polycontext.window.providers.anthropic import COMPACTION_BETA
+from polycontext.window.providers.anthropic.versions import COMPACTION_BETA
 from tests.pressure.samples import assistant, calls, extended, opened, result, talk, user, words
 
 BLOCK = json.dumps(

@@ -5,15 +5,9 @@ from typing import Any
 
 from polycontext.base import is_whole
 from polycontext.testing.strict.anthropic_requests import below, check_tag
-from polycontext.window.providers import shown
-from polycontext.window.providers.anthropic import (
-    COMPACTION_BETA,
-    EDITS,
-    EXTRA,
-    WHOLE,
-    AnthropicPlace,
-)
-from polycontext.window.providers.anthropic.versions import BINDING_BETA
+from polycontext.window.providers.anthropic.message_rules import WHOLE, WORDINGS, AnthropicPlace
+from polycontext.window.providers.anthropic.versions import BINDING_BETA, COMPACTION_BETA, EDITS
+from polycontext.window.providers.places import shown
 
 LEAST_BUDGET = 1024
 """The least tokens of a thinking budget."""
@@ -67,7 +61,7 @@ def _check_binding(
     binding = thinking.get("block_binding")
     if binding is None:
         return
-    says = f"{EXTRA}. To use it, send the `anthropic-beta: {BINDING_BETA}` header."
+    says = f"{WORDINGS['EXTRA']}. To use it, send the `anthropic-beta: {BINDING_BETA}` header."
     _require(BINDING_BETA, betas, place, "binding-beta", says)
     is_object, inner = isinstance(binding, Mapping), place.into("prefix_mismatch_behavior")
     behaviour = binding.get("prefix_mismatch_behavior") if is_object else binding
@@ -78,7 +72,11 @@ def _check_binding(
 
 
 def _require(
-    beta: str, betas: Collection[str], place: AnthropicPlace, rule: str, says: str = EXTRA
+    beta: str,
+    betas: Collection[str],
+    place: AnthropicPlace,
+    rule: str,
+    says: str = WORDINGS["EXTRA"],
 ) -> None:
     if beta not in betas:
         legal = f"the header anthropic-beta: {beta}"

@@ -14,11 +14,9 @@ from polycontext.testing.strict.anthropic import text_blocks
 from polycontext.testing.strict.provider import RequestRefusedError, invalid_request
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, copied_messages
-from polycontext.window.providers.anthropic import (
-    COMPACTION_BETA,
-    LIMITS,
-    Judge,
-)
+from polycontext.window.providers.anthropic.message_rules import LIMITS
+from polycontext.window.providers.anthropic.order_rules import Judge
+from polycontext.window.providers.anthropic.versions import COMPACTION_BETA
 
 from .memory import Memory, digest
 from .request_tokens import PER_MESSAGE, BlockTokens

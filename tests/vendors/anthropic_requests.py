@@ -6,7 +6,11 @@ from typing import Any
 from polycontext.testing.strict.anthropic import text_blocks
 from polycontext.testing.strict.anthropic_requests import check_head as check_fields
 from polycontext.testing.strict.anthropic_requests import check_whole as check_list
-from polycontext.window.providers.anthropic import THINKING, WHOLE, Judge
+from polycontext.window.providers import Provider, load_errors
+from polycontext.window.providers.anthropic.block_rules import THINKING
+from polycontext.window.providers.anthropic.message_rules import WHOLE
+from polycontext.window.providers.anthropic.order_rules import Judge
+from polycontext.window.providers.judge import raise_first
 
 from .anthropic_options import check_options
 
@@ -33,6 +37,7 @@ def check_whole(body: Mapping[str, Any], judge: Judge) -> None:
         InvalidMessagesError: Rules of the end of the list, of totals, and of thinking.
     """
     check_list(body, judge)
+    raise_first(load_errors(Provider.ANTHROPIC, body["messages"]))
     thinking = body.get("thinking")
     if not (isinstance(thinking, Mapping) and thinking.get("type") == "enabled"):
         return

@@ -11,9 +11,10 @@ from polycontext.testing import strict
 from polycontext.testing.strict.openai_requests import check_chat_fields
 from polycontext.testing.strict.provider import Request, vendor_errors
 from polycontext.window import REQUEST_OVERHEAD
-from polycontext.window.providers import Provider, load_errors, raise_first
-from polycontext.window.providers.chat import Judge
-from polycontext.window.tokens import TURN_OVERHEAD
+from polycontext.window.providers import Provider, load_errors
+from polycontext.window.providers.chat.rules import Judge
+from polycontext.window.providers.judge import raise_first
+from polycontext.window.tokens.counter import TURN_OVERHEAD
 
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import Remembering

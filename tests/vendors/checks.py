@@ -6,8 +6,9 @@ from typing import Any
 from polycontext.testing import strict
 from polycontext.testing.strict.anthropic_requests import NEWEST
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Provider, as_provider, copied_messages, raise_first
-from polycontext.window.providers.anthropic import Judge
+from polycontext.window.providers import Provider, as_provider, copied_messages
+from polycontext.window.providers.anthropic.order_rules import Judge
+from polycontext.window.providers.judge import raise_first
 
 from .anthropic_options import check_options
 from .anthropic_requests import check_whole

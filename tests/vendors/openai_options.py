@@ -5,7 +5,8 @@ from typing import Any
 
 from polycontext.testing.strict.openai_requests import Request, is_continued
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import OpenAIPlace, Provider
+from polycontext.window.providers import Provider
+from polycontext.window.providers.openai_places import OpenAIPlace
 from polycontext.window.providers.responses.item_rules import type_of
 
 _CHAT, _RESPONSES = OpenAIPlace(Provider.OPENAI), OpenAIPlace(Provider.RESPONSES)

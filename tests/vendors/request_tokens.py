@@ -12,8 +12,9 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.testing.strict.anthropic import text_blocks
-from polycontext.window import TokenCounter, compact
+from polycontext.window import TokenCounter
 from polycontext.window.media import read_medium
+from polycontext.window.wire_text import compact
 
 PER_MESSAGE, PER_BLOCK, PER_TOOL_PROMPT = 3, 3, 300
 """Tokens around a message, around a call or result, and of the prompt that introduces tools."""

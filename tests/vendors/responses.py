@@ -23,11 +23,11 @@ from polycontext.testing.strict.responses import (
     usage_of,
 )
 from polycontext.window import REQUEST_OVERHEAD
-from polycontext.window.providers import Provider, load_errors, raise_first
-from polycontext.window.providers.responses import Judge
+from polycontext.window.providers import Provider, load_errors
+from polycontext.window.providers.judge import raise_first
 from polycontext.window.providers.responses.item_rules import type_of
-from polycontext.window.providers.responses.rules import TRIGGER
-from polycontext.window.tokens import TURN_OVERHEAD
+from polycontext.window.providers.responses.rules import TRIGGER, Judge
+from polycontext.window.tokens.counter import TURN_OVERHEAD
 
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import Remembering

@@ -9,7 +9,6 @@ from hypothesis import given
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
 from polycontext.testing import FAST, filled, windows
-from polycontext.testing.strategies import ANY_TEXT, CONSTRAINTS
 from polycontext.window import (
     ContextWindow,
     InvalidTurnError,
@@ -57,18 +56,6 @@ def test_a_window_of_impossible_size_is_refused(options: dict[str, Any]) -> None
     """The budget must be a whole number from 1 on, and the preserved share from 0 to 1."""
     with pytest.raises(InvalidOptionError):
         ContextWindow(**options)
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_constraints_may_pin_nothing_or_everything(share: float) -> None:
-    """Both ends of the range are shares, and one token is a window."""
-    assert ContextWindow(1, preserved_share=share).preserved_share == share
-
-
-def test_a_window_counts_with_the_real_vocabulary_unless_told_otherwise() -> None:
-    """Without a counter the window uses an exact one."""
-    assert ContextWindow(10).counter.exact
-    assert ContextWindow(10, counter=FAST).counter is FAST
 
 
 @given(windows())
@@ -192,27 +179,6 @@ def test_a_turn_at_the_wrong_moment_is_refused(before: list[Turn], turn: Turn, l
     assert window == twin
 
 
-@given(windows(), ANY_TEXT)
-def test_a_refused_turn_changes_nothing(window: ContextWindow, text: str) -> None:
-    """After a refusal the window, its ledger and its count of ids are what they were."""
-    before = (
-        window.all_turns(),
-        window.tokens,
-        window.position,
-        window.serial,
-        list(window.linearity.items()),
-    )
-    with pytest.raises(OrderError):
-        window.append(Turn(Role.TOOL, text, tool_call_id="never made"))
-    assert (
-        window.all_turns(),
-        window.tokens,
-        window.position,
-        window.serial,
-        list(window.linearity.items()),
-    ) == before
-
-
 @pytest.mark.parametrize(
     ("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys()
 )
@@ -253,19 +219,6 @@ def test_a_class_given_with_the_turn_wins() -> None:
     assert classes(window) == ["DROPPABLE", "REQUIRED", "PRESERVED"]
 
 
-def test_constraints_are_preserved_only_while_their_share_lasts() -> None:
-    """Standing constraints pin at most their share of the window."""
-    turns = [Turn(Role.USER, f"{CONSTRAINTS[number % 3]} Case {number}.") for number in range(40)]
-    window = window_of(USER, *turns, max_tokens=400)
-    pinned = [
-        turn.tokens or 0
-        for turn in window.all_turns()[1:]
-        if window.class_of(turn) is ResourceClass.PRESERVED
-    ]
-    assert 0 < sum(pinned) <= 80
-    assert classes(window)[-1] == "REQUIRED"
-
-
 def test_an_agreement_that_answers_a_question_is_no_chitchat() -> None:
     """A short agreement is REQUIRED after a question and DROPPABLE otherwise."""
     asked = window_of(
@@ -289,17 +242,6 @@ def test_promoting_raises_the_class_of_one_turn() -> None:
         pinned.promote("t2", ResourceClass.REQUIRED)
     with pytest.raises(UnknownResourceError):
         pinned.promote("t9", ResourceClass.PRESERVED)
-
-
-def test_promoting_needs_no_reason() -> None:
-    """Without a reason there is none in the tag, not even the one of tagging."""
-    assert (
-        window_of(USER, ASSISTANT)
-        .promote("t2", ResourceClass.PRESERVED)
-        .linearity.tag_of("t2")
-        .rationale
-        == ""
-    )
 
 
 class Listening:
@@ -396,24 +338,3 @@ def test_only_the_users_own_preserved_constraints_use_up_their_share(
     window = window.append(turn, resource_class)
     window.append(turn, resource_class).classify(USER)
     assert listening.told[-1]["constraint_tokens"] == (2 * count_turn(FAST, turn) if pins else 0)
-
-
-def test_windows_of_one_size_counter_classifier_and_share_have_the_same_rules() -> None:
-    """Turns and focus do not matter; each of the four does."""
-    listening = Listening()
-    options: dict[str, Any] = {
-        "max_tokens": 100,
-        "counter": FAST,
-        "classifier": listening,
-        "preserved_share": 0.3,
-    }
-    window = ContextWindow(**options)
-    assert window.append(USER).has_rules_of(ContextWindow(**options))
-    others: dict[str, Any] = {
-        "max_tokens": 99,
-        "counter": REAL,
-        "classifier": Listening(),
-        "preserved_share": 0.2,
-    }
-    for name, other in others.items():
-        assert not window.has_rules_of(ContextWindow(**{**options, name: other}))

@@ -13,20 +13,6 @@ WAITING = (
 )
 
 
-def test_a_name_is_no_module() -> None:
-    """A lazily loaded name resolves to its object even if a module was imported first."""
-    program = (
-        "from polycontext.window import items; items.outline_of('x = 1', 'python'); "
-        "print(items.definitions('x = 1')[0].name)"
-    )
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True
-        ).stdout
-        == "x\n"
-    )
-
-
 def test_importing_the_window_loads_no_more_than_a_window_needs() -> None:
     """Items, pills, tokenizers, formats and codecs wait until they are asked for."""
     program = (

@@ -290,6 +290,14 @@ def test_a_huge_payload_is_not_decoded() -> None:
     assert peak < 10_000_000
 
 
+@pytest.mark.parametrize("segment", [b"\xff\xe0\x00\x02", b"\xff", b"\xff\x01"])
+def test_a_jpeg_of_many_segments_is_given_up(segment: bytes) -> None:
+    """The search for a JPEG's size stops after thousands of segments."""
+    size = b"\xff\xc0\x00\x11\x08\x00\x14\x00\x0a"
+    assert image_size(b"\xff\xd8" + segment * 300 + size) == ("image/jpeg", 10, 20)
+    assert image_size(b"\xff\xd8\xff" + segment * 5_000 + size) is None
+
+
 @pytest.mark.parametrize(
     ("head", "size"),
     [
@@ -312,11 +320,3 @@ def test_the_size_of_a_picture_is_read_from_its_head(
     """Of every kind, past what stands before it; of what is cut or none, nothing."""
     found = image_size(head)
     assert (None if found is None else (found.width, found.height)) == size
-
-
-@pytest.mark.parametrize("segment", [b"\xff\xe0\x00\x02", b"\xff", b"\xff\x01"])
-def test_a_jpeg_of_many_segments_is_given_up(segment: bytes) -> None:
-    """The search for a JPEG's size stops after thousands of segments."""
-    size = b"\xff\xc0\x00\x11\x08\x00\x14\x00\x0a"
-    assert image_size(b"\xff\xd8" + segment * 300 + size) == ("image/jpeg", 10, 20)
-    assert image_size(b"\xff\xd8\xff" + segment * 5_000 + size) is None

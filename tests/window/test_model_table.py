@@ -1,8 +1,6 @@
 """The table generated from genai-prices: names, windows, prices and unknown names."""
 
 import json
-import subprocess
-import sys
 from datetime import date
 
 import pytest
@@ -10,15 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import ContextSession, project
-from polycontext.adapters.sessions import Sessions
 from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.cost import prices_of
 from polycontext.window import TiktokenCounter
 from polycontext.window import model_profiles as module
-from polycontext.window.model_profiles import find_model, known_models
+from polycontext.window.model_profiles import find_model
 from polycontext.window.model_table import _tried, find_listed, listed_models
 from tests.house import ROOT, script
-from tests.polynomial.conversations import text_of
 
 ROWS = listed_models()
 
@@ -63,22 +59,9 @@ def test_every_row_makes_a_profile_that_is_found_by_its_name() -> None:
             assert prices_of(name).input >= 0, name
 
 
-def test_an_adapter_takes_a_name_of_the_table() -> None:
-    """As the page of adapters shows it; a name of nobody's needs the room."""
-    assert Sessions("gemini-2.5-pro").get("a").window.max_tokens == 983_040
-    assert Sessions("my-model", max_tokens=9_000).get("a").window.max_tokens == 9_000
-
-
 def test_a_long_name_is_looked_at_once() -> None:
     """However many steps lead to it, a handful of them is tried."""
     assert len([*_tried("a/" * 100_000)]) < 20
-
-
-def test_what_was_read_by_hand_goes_before_the_table() -> None:
-    """Also where the table says something else."""
-    assert ROWS["gpt-4.1"].window == 1_000_000
-    assert find_model("gpt-4.1").window == known_models()["gpt-4.1"].window == 1_047_576
-    assert prices_of("gpt-5.5").above == 272_000
 
 
 def test_models_that_count_in_ways_nobody_publishes_are_counted_with_a_margin() -> None:
@@ -120,15 +103,6 @@ def test_a_model_in_no_table_needs_its_room_told() -> None:
         ContextSession(" ", max_tokens=5_000)
 
 
-def test_a_session_of_a_model_in_no_table_is_loaded_again() -> None:
-    """Its counter has a name of its own, so nothing has to be registered for it."""
-    session = ContextSession("my-llama", max_tokens=5_000)
-    session.add_user_turn("hello, how are you today?")
-    loaded = ContextSession.history.load(text_of(session))
-    assert loaded.window.counter == session.window.counter
-    assert loaded.window.total_tokens == session.window.total_tokens
-
-
 @given(
     st.text(max_size=30)
     | st.lists(
@@ -139,24 +113,6 @@ def test_any_text_is_a_name_or_none(name: str) -> None:
     """Whatever is asked for, there is a row of the table or there is none."""
     found = find_listed(name)
     assert found is None or ROWS[found[0]] == found[1]
-
-
-def test_the_table_is_read_by_those_who_need_it() -> None:
-    """A model that was read by hand does without."""
-    code = (
-        "from polycontext import ContextSession; from polycontext.window import model_table; "
-        "ContextSession('gpt-5')"
-    )
-    code += (
-        "; print(model_table._rows.cache_info().currsize); ContextSession('kimi-k3'); "
-        "print(model_table._rows.cache_info().currsize)"
-    )
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout
-        == "0\n1\n"
-    )
 
 
 def test_a_table_of_more_than_90_days_is_old() -> None:

@@ -12,7 +12,6 @@ import pytest
 from benchmarks.margins import main, measured
 from polycontext import ContextSession, project
 from polycontext.base import UnknownNameError
-from polycontext.window import TiktokenCounter, Turn, count_tools, count_turn
 from polycontext.window import tokenizer_families as module
 from polycontext.window.model_profiles import ModelProfile, find_model, unlisted_counter
 from polycontext.window.model_table import listed_models
@@ -54,14 +53,6 @@ def test_the_benchmark_finds_every_margin_wide_enough(capsys: pytest.CaptureFixt
     """On this project's code and pages and on recordings, too."""
     assert main([]) == 0
     assert "qwen (qwen3)" in capsys.readouterr().out
-
-
-def test_a_digit_costs_what_it_costs() -> None:
-    """Qwen has a token for each digit, and Llama 3 one for three, as OpenAI's tokenizer has."""
-    text = "3.14159265 " * 50
-    counted = TiktokenCounter().count(text)
-    assert families()["qwen"].bound(text, counted) > OpenVocabulary("qwen3").count(text) > 500
-    assert families()["llama-3"].bound(text, counted) < 500
 
 
 @pytest.mark.parametrize(
@@ -235,13 +226,3 @@ def test_a_request_stays_within_the_budget_by_the_real_tokenizer(
         assert tokens <= budget
         if extra:
             assert view.tokens_after <= budget
-
-
-def test_what_a_template_adds_is_counted_for_open_models_alone() -> None:
-    """Their templates show tools as JSON; Claude and OpenAI's models count as before."""
-    open_model, closed = find_model("groq/qwen3-32b").counter(), find_model("gpt-5").counter()
-    assert count_tools(open_model, [TOOL]) > count_tools(closed, [TOOL]) + 200
-    turn = Turn("user", "hello")
-    assert count_turn(open_model, turn) == count_turn(closed, turn) + 2
-    claude = find_model("claude-sonnet-4-5").counter()
-    assert count_turn(claude, turn) == count_turn(closed, turn)

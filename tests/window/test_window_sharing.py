@@ -5,19 +5,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from threading import Barrier
-from typing import Any
 
 import pytest
 from hypothesis import given
 
-from polycontext.base import Column
-from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.testing import filled, texts, windows
 from polycontext.window import (
     ContextWindow,
-    EstimatingCounter,
-    InvalidTurnError,
-    OrderError,
     Role,
     Splice,
     Turn,
@@ -49,13 +43,6 @@ def test_a_window_extends_those_it_shares_its_turns_with(
     assert not grown.extends(grown.splice([Splice(0, len(grown), (edited,))]))
     assert grown.turns_from(len(window)) == list(grown.all_turns()[len(window) :])
     assert grown.turns_from(len(grown)) == []
-
-
-def test_turns_read_from_an_index_end_with_the_window() -> None:
-    """Turns that a newer window appended to the shared columns are not shown by an older one."""
-    window = window_of(USER, ASSISTANT)
-    window.append(USER)
-    assert texts(window.turns_from(1)) == ["hi"]
 
 
 # --- threads -------------------------------------------------------------
@@ -102,63 +89,6 @@ def test_threads_may_append_to_the_same_window() -> None:
 
 
 # --- cost ----------------------------------------------------------------
-
-
-def copied(new: ContextWindow, old: ContextWindow) -> int:
-    """Return how many references in the columns of `new` are not in chunks shared with `old`."""
-    return sum(_copied(*pair) for pair in zip(_columns(new), _columns(old), strict=True))
-
-
-def _columns(window: ContextWindow) -> tuple[Column[Any], ...]:
-    contents = window._contents
-    return (
-        contents.turns,
-        contents.sums,
-        contents.linearity.ids,
-        contents.linearity._store._kinds,
-        contents.linearity._store._whens,
-    )
-
-
-def _copied(new: Column[Any], old: Column[Any]) -> int:
-    shared = set(map(id, [*old.full, *old.rows, old.tail]))
-    own = sum(len(chunk) for chunk in [*new.full, *new.rows, new.tail] if id(chunk) not in shared)
-    return (
-        own
-        + (0 if new.full is old.full else len(new.full))
-        + (0 if new.rows is old.rows else len(new.rows))
-    )
-
-
-def test_a_turn_that_is_thrown_away_costs_the_next_one_nothing() -> None:
-    """Refused appends on 5,000 turns copy no more than the appended turns."""
-    start = ContextWindow(10**9, counter=EstimatingCounter())
-    turns = [
-        Turn(Role.USER, "hello", resource_id=f"u{number}", tokens=1) for number in range(5_000)
-    ]
-    window = start.splice([Splice(0, 0, tuple(turns))], linearity=tagged(turns))
-    copies, refused = 0, []
-    for _ in range(300):
-        refused.append(window.append(Turn(Role.USER, "too much")))
-        with pytest.raises(OrderError):
-            window.append(Turn(Role.TOOL, "whose?", tool_call_id="none"))
-        with pytest.raises(InvalidTurnError):
-            window.append(turns[0])
-        accepted = window.append(USER)
-        copies += copied(refused[-1], window) + copied(accepted, window)
-        window = accepted
-    assert len(window) == 5_300
-    assert copies / 600 < 5 * 60
-    assert texts(window.all_turns()[-2:]) == ["hello there", "hello there"]
-    assert all(texts(each.turns_from(5_000))[-1] == "too much" for each in refused)
-
-
-def tagged(turns: list[Turn]) -> LinearityMap:
-    """Return the ledger that knows these turns."""
-    ledger = LinearityMap()
-    for turn in turns:
-        ledger = ledger.tag(turn.resource_id, ResourceClass.REQUIRED)
-    return ledger
 
 
 def extended(window: ContextWindow, turns: list[Turn]) -> ContextWindow:

@@ -4,8 +4,11 @@ A custom item names its kind in ``metadata["kind"]``. A formatter that is regist
 writes the body below the heading (L-004). Without one, the content is fenced like text.
 """
 
+import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
 
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import STORABLE, check_text
@@ -20,84 +23,6 @@ _FORMATTERS: dict[str, Formatter] = {}
 _HEADINGS = {kind: kind.capitalize() for kind in ItemType} | {ItemType.REPL_HISTORY: "REPL History"}
 _LANGUAGES = dict.fromkeys(ItemType, "text") | {ItemType.CODE: "", ItemType.REPL_HISTORY: ""}
 """The language of a fence when the file name does not tell it; empty for code of any language."""
-
-_ENDINGS = {
-    "bash": "sh bash",
-    "batch": "bat cmd",
-    "c": "c h",
-    "clojure": "clj cljs cljc edn",
-    "cmake": "cmake",
-    "cpp": "cc cpp cxx hh hpp hxx",
-    "csharp": "cs",
-    "css": "css",
-    "cython": "pyx pxd",
-    "dart": "dart",
-    "diff": "diff patch",
-    "elisp": "el",
-    "elixir": "ex exs",
-    "erlang": "erl hrl",
-    "fortran": "f f90 f95 f03",
-    "fsharp": "fs fsi fsx",
-    "go": "go",
-    "graphql": "graphql gql",
-    "groovy": "groovy gradle",
-    "haskell": "hs",
-    "html": "html htm xhtml",
-    "ini": "ini cfg inf",
-    "java": "java",
-    "javascript": "js cjs mjs jsm",
-    "json": "json jsonl ndjson",
-    "jsx": "jsx",
-    "julia": "jl",
-    "kotlin": "kt kts",
-    "less": "less",
-    "lisp": "lisp cl",
-    "lua": "lua",
-    "make": "mak mk",
-    "markdown": "md markdown",
-    "matlab": "m",
-    "nix": "nix",
-    "ocaml": "ml mli",
-    "perl": "pl pm",
-    "php": "php",
-    "powershell": "ps1 psm1",
-    "protobuf": "proto",
-    "python": "py pyi pyw",
-    "r": "r",
-    "rst": "rst",
-    "ruby": "rb rake gemspec",
-    "rust": "rs",
-    "sass": "sass",
-    "scala": "scala sbt",
-    "scheme": "scm ss",
-    "scss": "scss",
-    "sql": "sql",
-    "svelte": "svelte",
-    "swift": "swift",
-    "terraform": "tf",
-    "tex": "tex sty",
-    "toml": "toml",
-    "typescript": "ts mts cts",
-    "tsx": "tsx",
-    "vue": "vue",
-    "xml": "xml xsl xsd svg",
-    "yaml": "yaml yml",
-    "zig": "zig",
-}
-"""The fence name of each language, and the extensions of its files."""
-
-_LANGUAGE_OF = {
-    ending: language for language, endings in _ENDINGS.items() for ending in endings.split()
-}
-_NAMED = {
-    "dockerfile": "dockerfile",
-    "makefile": "make",
-    "gnumakefile": "make",
-    "cmakelists.txt": "cmake",
-    "gemfile": "ruby",
-    "rakefile": "ruby",
-}
-"""The languages of files that are recognised by name rather than extension."""
 
 _TICKS = re.compile(r"`{3,}")
 
@@ -152,7 +77,17 @@ def language_of_file(filename: str) -> str | None:
     ('lisp', 'python', None)
     """
     name = re.split(r"[/\\]", filename)[-1].lower()
-    return _NAMED.get(name) or _LANGUAGE_OF.get(name.rpartition(".")[2] if "." in name else "")
+    names, endings = _languages()
+    return names.get(name) or endings.get(name.rpartition(".")[2] if "." in name else "")
+
+
+@cache
+def _languages() -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the languages of files with certain names, and of those with certain endings."""
+    table = json.loads(Path(__file__).with_name("languages.json").read_text(encoding="utf-8"))
+    languages = table["endings"].items()
+    endings = {each: language for language, all_of in languages for each in all_of.split()}
+    return table["names"], endings
 
 
 def fenced_text(text: str) -> tuple[str, str]:

@@ -1,38 +1,16 @@
-from . import anthropic, chat, gemini, responses
+from . import anthropic, chat, judge, layout, openai_places, places, responses, tool_pairs, wire
 from .blocks import copied_messages, dumped
 from .formats import check, findings, format_of, get_format, unwrap
-from .judge import ListJudge, raise_first
-from .layout import left_behind, without
 from .media_room import load_errors
-from .openai_places import ObjectCheck, OpenAIPlace
-from .places import Place, shown
-from .tool_pairs import mended, missing_result
-from .wire import (
-    AUTO,
-    Message,
-    Parsed,
-    Provider,
-    Rendered,
-    ToolDefinition,
-    WireFormat,
-    Writer,
-    as_provider,
-    fresh,
-)
+from .wire import AUTO, Message, Provider, Rendered, ToolDefinition, WireFormat, as_provider
 
 __all__ = [
     "AUTO",
-    "ListJudge",
     "Message",
-    "ObjectCheck",
-    "OpenAIPlace",
-    "Parsed",
-    "Place",
     "Provider",
     "Rendered",
     "ToolDefinition",
     "WireFormat",
-    "Writer",
     "anthropic",
     "as_provider",
     "chat",
@@ -41,16 +19,14 @@ __all__ = [
     "dumped",
     "findings",
     "format_of",
-    "fresh",
-    "gemini",
     "get_format",
-    "left_behind",
+    "judge",
+    "layout",
     "load_errors",
-    "mended",
-    "missing_result",
-    "raise_first",
+    "openai_places",
+    "places",
     "responses",
-    "shown",
+    "tool_pairs",
     "unwrap",
-    "without",
+    "wire",
 ]

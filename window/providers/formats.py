@@ -34,13 +34,13 @@ from .wire import (
     as_provider,
 )
 
-_FOLDERS = {
-    Provider.ANTHROPIC: "anthropic",
-    Provider.OPENAI: "chat",
-    Provider.RESPONSES: "responses",
-    Provider.GEMINI: "gemini",
+_MODULES = {
+    Provider.ANTHROPIC: ("anthropic.messages", "anthropic.writer", "anthropic.order_rules"),
+    Provider.OPENAI: ("chat.messages", "chat.messages", "chat.rules"),
+    Provider.RESPONSES: ("responses.messages", "responses.writer", "responses.rules"),
+    Provider.GEMINI: ("gemini.contents", "gemini.writer", "gemini.rules"),
 }
-"""The package of each format, which is imported on first use."""
+"""The modules that read, write and judge each format, which are imported on first use."""
 
 
 def get_format(provider: Provider | str) -> WireFormat:
@@ -57,21 +57,15 @@ def get_format(provider: Provider | str) -> WireFormat:
 
 @cache
 def _loaded(known: Provider) -> WireFormat:
-    vendor = _vendor(known)
+    reader, writer, _ = map(_module, _MODULES[known])
     options = {"foreign": True} if known in (Provider.OPENAI, Provider.RESPONSES) else {}
     check_list = partial(check, provider=known, **options)
-    form = WireFormat(
-        known,
-        vendor.parse,
-        check_list,
-        vendor.Writer,
-        vendor.define_tools,
-    )
-    return evolve(form, options=vendor.options_after) if known is Provider.ANTHROPIC else form
+    form = WireFormat(known, reader.parse, check_list, writer.Writer, writer.define_tools)
+    return evolve(form, options=writer.options_after) if known is Provider.ANTHROPIC else form
 
 
-def _vendor(known: Provider) -> Any:
-    return import_module(f"{__package__}.{_FOLDERS[known]}")
+def _module(name: str) -> Any:
+    return import_module(f"{__package__}.{name}")
 
 
 def check(
@@ -94,10 +88,11 @@ def check(
 empty-message: ...
     """
     known = as_provider(provider)
-    judge: ListJudge = _vendor(known).Judge(**options)
+    judge: ListJudge = _module(_MODULES[known][2]).Judge(**options)
     if not (judge.takes_text and isinstance(messages, str)):
-        judge(copied_messages(known, messages), allow_open_tail=allow_open_tail)
-    raise_first(load_errors(known, messages))
+        copies = copied_messages(known, messages)
+        judge(copies, allow_open_tail=allow_open_tail)
+        raise_first(load_errors(known, copies))
 
 
 def findings(messages: object, provider: Provider | str) -> list[InvalidMessagesError]:
@@ -276,7 +271,9 @@ def _stream_of(value: object) -> Provider | None:
 def _messages(answer: Any) -> Iterable[Any]:
     vendors = filter(None, map(_stream_of, answer if isinstance(answer, list | tuple) else ()))
     if (vendor := next(vendors, None)) is not None:
-        return messages_of_stream(answer, ASSEMBLERS.get(vendor) or _vendor(vendor).assemble)
+        return messages_of_stream(
+            answer, ASSEMBLERS.get(vendor) or _module("gemini.answers").assemble
+        )
     choices, output = (field_of(answer, name) for name in ("choices", "output"))
     if isinstance(choices, list):
         return [_only(choices)]

@@ -71,18 +71,38 @@ def _as_block(block: Message) -> Message:
     return {"type": block_type(media_type), "source": source}
 
 
-def load_errors(provider: Provider, messages: object) -> Iterator[InvalidMessagesError]:
-    """Yield the errors of a list with too many or too big media (too-much-media, request-size)."""
-    limits = request_limits(provider)
-    load = sum((load for _, load in media_in(provider, messages)), Load())
-    for name, rule in (("images", "too-much-media"), ("size", "request-size")):
-        if load[name] > limits[name]:
-            problem, legal = f"{name} of all media: {load[name]}", f"at most {limits[name]}"
-            yield Place(provider).refuse(rule, problem, legal, TOO_LARGE)
+def load_errors(provider: Provider, messages: Any) -> Iterator[InvalidMessagesError]:
+    """Yield the errors of a list with too many or too big media.
 
-
-TOO_LARGE = "Request exceeds the maximum size"
-"""Anthropic's wording for a request of too many bytes; those of others are not known."""
+    The rules are too-much-media, image-size and request-size. The wordings are Anthropic's; those
+    of other vendors are not known.
+    """
+    limits, whole = request_limits(provider), Place(provider)
+    loads = [sum((load for _, load in media_in(provider, [each])), Load()) for each in messages]
+    load = sum(loads, Load())
+    images, most = load["images"], limits["images"]
+    media, limit = images, most
+    if images <= most and "media" in limits:
+        media, limit = load["media"], limits["media"]
+    if media > limit:
+        pages = load["media"] - images
+        says = f"Too much media: {pages} document pages + {images} images > {limit}"
+        problem = f"{media} pictures and pages"
+        yield whole.refuse("too-much-media", problem, f"at most {limit}", says)
+    if load["wide"] and images > limits["many"]:
+        index = next(index for index, each in enumerate(loads) if each["wide"])
+        side = f"{limits['side_of_many']} pixels"
+        says = (
+            "At least one of the image dimensions exceed max allowed size for many-image "
+            f"requests: {side}"
+        )
+        legal = f"at most {side} a side where there are more than {limits['many']} pictures"
+        yield whole.into("messages", index).refuse(
+            "image-size", "a picture is too wide", legal, says
+        )
+    if load["size"] > limits["size"]:
+        problem, legal = f"size of all media: {load['size']}", f"at most {limits['size']}"
+        yield whole.refuse("request-size", problem, legal, "Request exceeds the maximum size")
 
 
 @define

@@ -1,19 +1,9 @@
-from .counter import (
-    TURN_OVERHEAD,
-    calibrate,
-    count_introduced,
-    count_part,
-)
-from .media_rules import medium_tokens, openai_image_tokens
-from .tokenizer import SHA256, InexactCountWarning
+from . import counter, media_rules, tokenizer
+from .tokenizer import InexactCountWarning
 
 __all__ = [
-    "SHA256",
-    "TURN_OVERHEAD",
     "InexactCountWarning",
-    "calibrate",
-    "count_introduced",
-    "count_part",
-    "medium_tokens",
-    "openai_image_tokens",
+    "counter",
+    "media_rules",
+    "tokenizer",
 ]

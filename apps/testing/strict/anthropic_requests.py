@@ -7,20 +7,16 @@ from typing import Any
 from polycontext.base import UnknownNameError, is_whole
 from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Provider, copied_messages, raise_first, shown
-from polycontext.window.providers.anthropic import (
-    BLANK,
-    EMPTY_TEXT,
-    EXTRA,
-    MARKED_EMPTY_TEXT,
+from polycontext.window.providers import Provider, copied_messages
+from polycontext.window.providers.anthropic.block_rules import check_block, check_mark, marks
+from polycontext.window.providers.anthropic.message_rules import (
     WHOLE,
+    WORDINGS,
     AnthropicPlace,
-    Judge,
-    check_block,
-    check_mark,
-    mark_errors,
-    marks,
 )
+from polycontext.window.providers.anthropic.order_rules import Judge, mark_errors
+from polycontext.window.providers.judge import raise_first
+from polycontext.window.providers.places import shown
 
 VERSIONS = ("2023-06-01", "2026-10-21")
 """The values of the header ``anthropic-version`` whose rules are known, oldest first."""
@@ -111,7 +107,7 @@ def check_head(request: object, *, version: str = NEWEST) -> Mapping[str, Any]:
         if name not in REQUEST_FIELDS:
             legal = ", ".join(sorted(REQUEST_FIELDS))
             raise WHOLE.into(str(name)).fault(
-                "unknown-field", "is not a field of a request", legal, EXTRA
+                "unknown-field", "is not a field of a request", legal, WORDINGS["EXTRA"]
             )
     for name in ("model", "max_tokens", "messages"):
         if name not in request:
@@ -173,12 +169,14 @@ def _check_system(system: object) -> None:
             raise spot.fault("bad-system", "is not a text block", "blocks of type text", says)
         if not block["text"]:
             marked = block.get("cache_control") is not None
-            place, says = (spot, MARKED_EMPTY_TEXT) if marked else (at, EMPTY_TEXT)
+            place, says = (
+                (spot, WORDINGS["MARKED_EMPTY_TEXT"]) if marked else (at, WORDINGS["EMPTY_TEXT"])
+            )
             problem, legal = "holds an empty text block", "text blocks with text"
             raise place.fault("empty-text", problem, legal, says)
         if not block["text"].strip():
             problem = "is nothing but white space"
-            raise at.fault("blank-text", problem, "a visible character", BLANK)
+            raise at.fault("blank-text", problem, "a visible character", WORDINGS["BLANK"])
         check_block(dict(block), spot)
 
 
@@ -255,7 +253,7 @@ def _check_sampling(request: Mapping[str, Any], version: str) -> None:
                 "sampling",
                 f"is set, which version {version} does not take",
                 f"no {', '.join(_SAMPLING)}",
-                EXTRA,
+                WORDINGS["EXTRA"],
             )
 
 

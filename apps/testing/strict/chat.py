@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from attrs import define
 
-from polycontext.window.providers import Provider, without
+from polycontext.window.providers import Provider
+from polycontext.window.providers.layout import without
 
 from .provider import Event, Request, RequestRefusedError, invalid_request
 from .scripted import Scripted

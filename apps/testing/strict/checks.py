@@ -5,17 +5,11 @@ from typing import Any
 
 from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import (
-    ListJudge,
-    Place,
-    Provider,
-    as_provider,
-    copied_messages,
-    load_errors,
-    raise_first,
-)
-from polycontext.window.providers.chat import Judge as ChatJudge
-from polycontext.window.providers.responses import Judge as InputJudge
+from polycontext.window.providers import Provider, as_provider, copied_messages, load_errors
+from polycontext.window.providers.chat.rules import Judge as ChatJudge
+from polycontext.window.providers.judge import ListJudge, raise_first
+from polycontext.window.providers.places import Place
+from polycontext.window.providers.responses.rules import Judge as InputJudge
 
 from .anthropic_requests import NEWEST, anthropic_findings
 from .gemini_requests import findings as gemini_findings

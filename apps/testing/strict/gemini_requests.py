@@ -6,7 +6,8 @@ from typing import Any
 
 from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Place, Provider, check
+from polycontext.window.providers import Provider, check
+from polycontext.window.providers.places import Place
 
 from .provider import Request
 

@@ -7,7 +7,8 @@ its `place` is that of the whole request.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polycontext.window.providers import ObjectCheck, OpenAIPlace, Provider
+from polycontext.window.providers import Provider
+from polycontext.window.providers.openai_places import ObjectCheck, OpenAIPlace
 
 Request = Mapping[str, Any]
 """The body of a request."""

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from polycontext.window import TokenCounter
 from polycontext.window.media import Medium, MediumKind, read_medium
-from polycontext.window.tokens import medium_tokens, openai_image_tokens
+from polycontext.window.tokens.media_rules import medium_tokens, openai_image_tokens
 
 UNKNOWN_IMAGE = 1_105
 """Tokens of an image of unknown size.

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from attrs import define
 
-from polycontext.window.providers import Provider, without
-from polycontext.window.providers.responses import ID_STARTS
+from polycontext.window.providers import Provider
+from polycontext.window.providers.layout import without
+from polycontext.window.providers.responses.item_rules import ID_STARTS
 
 from .provider import Endpoint, Event, Headers, Request, RequestRefusedError, invalid_request
 from .scripted import Scripted

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 from attrs import define, field
 
 from polycontext.base import guided, is_whole, require
-from polycontext.window import REQUEST_OVERHEAD, TokenCounter, compact, default_counter
+from polycontext.window import REQUEST_OVERHEAD, TokenCounter, default_counter
 from polycontext.window.providers import Provider
-from polycontext.window.tokens import TURN_OVERHEAD
+from polycontext.window.tokens.counter import TURN_OVERHEAD
+from polycontext.window.wire_text import compact
 
 from .checks import check_request
 from .provider import (

@@ -155,7 +155,6 @@ class Reply(BaseLlm):
     """Say the next of some answers, and remember the requests."""
 
     answers: list[Any]
-    counts: bool = False
     requests: list[Any] = Field(default_factory=list)
 
     async def generate_content_async(
@@ -165,20 +164,7 @@ class Reply(BaseLlm):
         self.requests.append(llm_request.model_copy(deep=True))
         parts = self.answers.pop(0)
         parts = [types.Part(text=parts)] if isinstance(parts, str) else parts
-        yield LlmResponse(
-            content=types.Content(role="model", parts=parts),
-            usage_metadata=_usage(llm_request) if self.counts else None,
-        )
-
-
-def _usage(request: LlmRequest) -> types.GenerateContentResponseUsageMetadata:
-    """Count a token for every second letter, and none for pictures."""
-    letters = sum(
-        len(part.text or "") for content in request.contents for part in content.parts or ()
-    )
-    return types.GenerateContentResponseUsageMetadata(
-        prompt_token_count=letters // 2, candidates_token_count=9, thoughts_token_count=1
-    )
+        yield LlmResponse(content=types.Content(role="model", parts=parts))
 
 
 def _runner(agent: LlmAgent, plugin: ContextPlugin, **settings: Any) -> Runner:
@@ -298,28 +284,6 @@ def test_what_nobody_here_knows_stays_with_its_content() -> None:
     assert written == types.Content(role="user", parts=[types.Part(text="And?"), _call("mine")])
 
 
-def test_pictures_count() -> None:
-    """Many of them do not go out at once, and the newest does as it is."""
-    agent = LlmAgent(
-        name="keeper", model=(model := Reply(model="reply", answers=[*map(str, range(8))]))
-    )
-    runner = _runner(agent, ContextPlugin(12_000))
-    image = types.Part(inline_data=types.Blob(mime_type="image/webp", data=b"no head"))
-
-    async def talk() -> None:
-        for number in range(8):
-            await _ask(runner, "A", f"{number}: which plum is this?", image)
-
-    asyncio.run(talk())
-    shown = [
-        sum(part.inline_data is not None for content in request.contents for part in content.parts)
-        for request in model.requests
-    ]
-    assert shown[0] == 1
-    assert max(shown) == 2
-    assert model.requests[-1].contents[-1].parts[-1] == image
-
-
 def test_system_prompt_tools_and_reply_are_taken_off_the_room() -> None:
     """The system prompt, the tools and the longest reply are subtracted from the budget."""
 
@@ -374,28 +338,6 @@ def test_each_agent_of_a_session_has_a_conversation() -> None:
     )
 
 
-def test_one_plugin_serves_many_conversations_at_once() -> None:
-    """Each is sent its own words."""
-    model = Reply(model="reply", answers=["Yes."] * 40)
-    runner = _runner(LlmAgent(name="keeper", model=model), ContextPlugin(4_000))
-
-    async def talk() -> None:
-        for number in range(4):
-            await asyncio.gather(
-                *(_ask(runner, f"{key}", f"{key}{number}: plums?") for key in range(10))
-            )
-
-    asyncio.run(talk())
-    assert len(model.requests) == 40
-    for request in model.requests:
-        said = [
-            content.parts[0].text.partition(":")[0]
-            for content in request.contents
-            if content.role == "user"
-        ]
-        assert said == [f"{said[0][0]}{number}" for number in range(len(said))]
-
-
 @pytest.mark.filterwarnings("ignore:.EXPERIMENTAL. EventsCompactionConfig:UserWarning")
 def test_a_second_compaction_is_refused() -> None:
     """Two that shorten one conversation would each undo what the other remembers."""
@@ -409,63 +351,3 @@ def test_a_second_compaction_is_refused() -> None:
     with pytest.raises(RuntimeError, match="None: the plugin compresses already") as caught:
         asyncio.run(_ask(runner, "A", "Plums?"))
     assert isinstance(caught.value.__cause__, InvalidOptionError)
-
-
-def test_what_the_server_keeps_is_left_alone() -> None:
-    """A request that goes on from an interaction has but what is new."""
-    request = LlmRequest(
-        contents=[types.Content(role="user", parts=[types.Part(text="Plums.")])],
-        previous_interaction_id="i1",
-    )
-    before = [*request.contents]
-    context: Any = type(
-        "Context",
-        (),
-        {
-            "get_invocation_context": lambda self: type(
-                "Run", (), {"events_compaction_config": None}
-            )
-        },
-    )()
-    asyncio.run(
-        ContextPlugin(10).before_model_callback(callback_context=context, llm_request=request)
-    )
-    assert request.contents == before
-
-
-def test_a_callback_of_one_agent() -> None:
-    """The plugin's method is one, for those who make no app."""
-    model = Reply(model="reply", answers=["Yes. " * 30] * 20)
-    agent = LlmAgent(
-        name="keeper", model=model, before_model_callback=ContextPlugin(1_000).before_model_callback
-    )
-    runner = Runner(
-        app_name="cellar",
-        agent=agent,
-        session_service=InMemorySessionService(),
-        auto_create_session=True,
-    )
-
-    async def talk() -> None:
-        for number in range(20):
-            await _ask(runner, "A", f"{number}: " + "plums, " * 20)
-
-    asyncio.run(talk())
-    assert len(model.requests[-1].contents) < 20
-
-
-def test_what_the_model_counts_is_learned() -> None:
-    """A provider that counts twice as many tokens is sent half as much.
-
-    A request that fails leaves nothing behind.
-    """
-    model = Reply(model="reply", answers=["Yes. " * 40] * 20, counts=True)
-    plugin = ContextPlugin(20_000)
-    runner = _runner(LlmAgent(name="keeper", model=model), plugin)
-    asyncio.run(_ask(runner, "A", "plums, " * 900))
-    session = plugin._bridge.sessions.get("cellar/u/A/keeper")
-    assert session.window.max_tokens < 18_000
-    model.answers.clear()
-    with pytest.raises(IndexError):
-        asyncio.run(_ask(runner, "A", "And?"))
-    assert not plugin._asked

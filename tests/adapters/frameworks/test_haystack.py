@@ -1,6 +1,5 @@
 """Agents of Haystack."""
 
-import asyncio
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.window import Role, ToolCall, Turn
+from polycontext.window import Turn
 from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import TOOL, Judge
 
@@ -22,7 +21,6 @@ from haystack.core.serialization import allow_deserialization_module
 from haystack.tools import Tool
 
 from polycontext.adapters.haystack import ContextHook, HaystackDialect
-from polycontext.pressure import AdaptiveThreshold
 
 # The fake model reports words as tokens.
 _SILENT: dict[str, Any] = {"usage": {}}
@@ -195,18 +193,6 @@ def test_tools_are_taken_off() -> None:
     assert len(asked[1]) < len(asked[0])
 
 
-def test_what_the_provider_counts_is_learned() -> None:
-    """One that counts more gets less."""
-    asked: list[Any] = []
-    agent, messages = (
-        _agent(asked, ContextHook(4000), meta={"usage": {"prompt_tokens": 6000}}),
-        _long(91),
-    )
-    agent.run(messages)
-    agent.run(messages)
-    assert len(asked[1]) < len(asked[0])
-
-
 def test_pictures_and_files_count() -> None:
     """They go out with their message, as the very object."""
     asked: list[Any] = []
@@ -248,18 +234,6 @@ def test_results_keep_their_tool_and_their_pictures() -> None:
     assert [piece.turn for piece in HaystackDialect().split([*messages[:2], *written])] == turns
 
 
-def test_each_role_is_written_as_it_is_read() -> None:
-    """Gists are anybody's."""
-    turns = [
-        Turn(Role.SYSTEM, "You keep a cellar."),
-        Turn(Role.USER, "So?"),
-        Turn(Role.ASSISTANT, "So.", tool_calls=[ToolCall("1", "look", '{"at": "a"}')]),
-    ]
-    assert [
-        piece.turn for piece in HaystackDialect().split(HaystackDialect().write(turns))
-    ] == turns
-
-
 def test_reasoning_of_openai_is_a_reasoning_item() -> None:
     """As the generator of Responses keeps it."""
     reasoning = own.ReasoningContent("", {"type": "reasoning", "encrypted_content": "ZW5j"})
@@ -268,35 +242,3 @@ def test_reasoning_of_openai_is_a_reasoning_item() -> None:
     assert part.provider == "openai-responses"
     assert part.is_bound
     assert "ZW5j" in part.data
-
-
-def test_one_hook_serves_many_conversations_at_once() -> None:
-    """With a key and without one, also where one is cancelled in the middle."""
-    asked: list[Any] = []
-    agent = _agent(asked, ContextHook(1000, threshold=AdaptiveThreshold()))
-
-    async def talk(name: str, about: dict[str, Any] | None) -> list[own.ChatMessage]:
-        messages: list[own.ChatMessage] = []
-        for place in range(25):
-            messages.append(own.ChatMessage.from_user(f"{name}{place}: " + "please " * 20))
-            messages = (await agent.run_async(messages, hook_context=about))["messages"]
-        return messages
-
-    async def all_of_them() -> list[Any]:
-        lost = asyncio.create_task(talk("Z", {"conversation": "Z"}))
-        asyncio.get_running_loop().call_later(0.01, lost.cancel)
-        done = await asyncio.gather(
-            talk("A", None),
-            talk("B", {"conversation": "B"}),
-            talk("C", None),
-            lost,
-            return_exceptions=True,
-        )
-        return [*done[:3], await talk("Z", {"conversation": "Z"})]
-
-    kept = asyncio.run(all_of_them())
-    assert [len(messages) for messages in kept] == [50] * 4
-    for name, messages in zip("ABCZ", kept, strict=True):
-        assert all(message.text.startswith(name) for message in messages[::2])
-        (last,) = [sent for sent in asked if sent[-1] is messages[-2]]
-        assert len(last) < 40

@@ -1,6 +1,5 @@
 """Agents of LangChain."""
 
-import asyncio
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,6 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import (
     ClearToolUsesEdit,
     ContextEditingMiddleware,
-    ModelRetryMiddleware,
     wrap_model_call,
 )
 from langchain.agents.structured_output import ToolStrategy
@@ -39,7 +37,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
 from polycontext.adapters.langchain import ContextMiddleware, LangChainDialect
-from polycontext.pressure import AdaptiveThreshold
 
 
 class Model(BaseChatModel):
@@ -211,44 +208,6 @@ def test_agents_that_do_not_await(judge: Judge) -> None:
     assert len(agent.get_state(_thread("A")).values["messages"]) == 20 * 5 > len(judge.sent[-1])
 
 
-def test_many_threads_at_once_on_one_hook(judge: Judge) -> None:
-    """Each of many concurrent threads is sent its own messages.
-
-    Without a thread id, a conversation is recognised by its first messages.
-    """
-    agent, threadless = (
-        _made(judge, ContextMiddleware(ROOM)),
-        create_agent(Model(judge=judge), [look], middleware=[ContextMiddleware(ROOM)]),
-    )
-
-    async def talk(key: str) -> None:
-        messages: list[Any] = []
-        for number in range(6):
-            said = {"messages": [("user", f"{key}-{number}: look for plums. " + "please " * 80)]}
-            await agent.ainvoke(said, _thread(key))
-            messages = (await threadless.ainvoke({"messages": [*messages, *said["messages"]]}))[
-                "messages"
-            ]
-            assert f"{key}-{number}: " in messages[-5].text
-
-    async def all_talk() -> None:
-        await asyncio.gather(*(talk(key) for key in "ABCDEFGH"))
-
-    asyncio.run(all_talk())
-    assert len(judge.sent) == 8 * 6 * 2 * 2
-    for turns in judge.sent:
-        assert (
-            len(
-                {
-                    turn.text[0]
-                    for turn in turns
-                    if turn.role is Role.USER and "look for plums" in turn.text
-                }
-            )
-            == 1
-        )
-
-
 def test_an_agent_inside_of_a_tool_has_a_conversation_of_its_own(judge: Judge) -> None:
     """It is on the same thread, and its messages are not taken for an edit of the other's."""
     middleware = ContextMiddleware(ROOM)
@@ -388,52 +347,6 @@ def test_roles_of_other_kinds_of_messages() -> None:
     ]
 
 
-def test_a_message_that_is_edited_in_the_middle(
-    judge: Judge, sent: list[list[own.BaseMessage]]
-) -> None:
-    """After an edit the model is sent the edited message, and the answers follow that."""
-    # With these marks what is edited has been compressed before: no thought is bound to it any
-    # more.
-    agent = _made(judge, ContextMiddleware(ROOM, threshold=AdaptiveThreshold()))
-    for number in range(8):
-        agent.invoke({"messages": [("user", f"{number}: look. " + "please " * 150)]}, _thread("A"))
-    edited = next(
-        message
-        for message in agent.get_state(_thread("A")).values["messages"]
-        if message.text.startswith("6: ")
-    )
-    agent.update_state(
-        _thread("A"), {"messages": [HumanMessage("6: look for pears.", id=edited.id)]}
-    )
-    agent.invoke({"messages": [("user", "9: look.")]}, _thread("A"))
-    assert "6: look for pears." in str(sent[-1])
-    assert "6: look. " not in str(sent[-1])
-    assert judge.largest <= ROOM
-
-
-def test_one_that_was_cancelled_goes_on(judge: Judge) -> None:
-    """Whenever it was: what comes next is valid."""
-    agent = _made(judge, ContextMiddleware(ROOM))
-
-    async def talk() -> None:
-        for number in range(25):
-            said = agent.ainvoke(
-                {"messages": [("user", f"{number}: look. {DEMAND} " + "please " * 50)]},
-                _thread("A"),
-            )
-            task = asyncio.create_task(said)
-            for _ in range(number):
-                await asyncio.sleep(0)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await agent.ainvoke({"messages": [("user", f"{number}: look again.")]}, _thread("A"))
-
-    asyncio.run(talk())
-    assert len(judge.sent) >= 25
-    assert judge.largest <= ROOM
-    assert DEMAND in str(judge.sent[-1])
-
-
 def test_what_is_asked_for_besides_counts(judge: Judge) -> None:
     """Tools, the form of the answer, and the longest reply take room; so does the system prompt."""
 
@@ -466,71 +379,12 @@ def test_what_is_asked_for_besides_counts(judge: Judge) -> None:
     assert judge.sent == []
 
 
-def test_what_the_provider_counts_is_learned(judge: Judge) -> None:
-    """The reported usage is learned in synchronous and asynchronous runs, and may be missing."""
-    for usage in ({"input_tokens": 2_000, "output_tokens": 9, "total_tokens": 2_009}, None):
-        middleware = ContextMiddleware(ROOM)
-        agent = create_agent(
-            Model(judge=judge, usage=usage),
-            [look],
-            middleware=[middleware],
-            checkpointer=InMemorySaver(),
-        )
-        agent.invoke({"messages": [("user", "Look.")]}, _thread("A"))
-        asyncio.run(agent.ainvoke({"messages": [("user", "Look.")]}, _thread("B")))
-        for key in "AB":
-            assert (middleware._bridge.sessions.get(key).window.max_tokens < ROOM // 2) is (
-                usage is not None
-            )
-
-
-def test_a_model_that_is_asked_again_is_sent_the_same(
-    judge: Judge, sent: list[list[own.BaseMessage]]
-) -> None:
-    """By the framework, before this middleware or behind it."""
-    judge.faults, retry = 2, ModelRetryMiddleware(max_retries=2, initial_delay=0, jitter=False)
-    _made(judge, retry, ContextMiddleware(ROOM)).invoke(
-        {"messages": [("user", "Look.")]}, _thread("A")
-    )
-    assert sent[0] == sent[1] == sent[2]
-    judge.faults = 2
-    _made(judge, ContextMiddleware(ROOM), retry).invoke(
-        {"messages": [("user", "Look.")]}, _thread("A")
-    )
-    assert sent[4] == sent[5] == sent[6]
-
-
 def test_another_middleware_that_shortens_is_refused(judge: Judge) -> None:
     """In words: what it has cleared would be taken for an edit of the conversation."""
     editing = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=100, keep=1)])
     agent = _made(judge, editing, ContextMiddleware(ROOM))
     with pytest.raises(InvalidOptionError, match=r"ContextEditingMiddleware.*Use "):
         agent.invoke({"messages": [("user", "Look.")]}, _thread("A"))
-
-
-def test_a_thread_a_hundred_times_as_long_as_the_window(
-    judge: Judge, sent: list[list[own.BaseMessage]]
-) -> None:
-    """It fits at its first request already, and a result longer than the window does."""
-    agent, words = _made(judge, ContextMiddleware(1_500)), "plums and pears, " * 40
-    long = [
-        kind(f"{number}: {words}") for number in range(300) for kind in (HumanMessage, AIMessage)
-    ]
-    call = AIMessage("", tool_calls=[{"id": "c", "name": "look", "args": {"at": "all"}}])
-    agent.update_state(
-        _thread("A"),
-        {
-            "messages": [
-                *long,
-                HumanMessage("All."),
-                call,
-                ToolMessage(words * 100, tool_call_id="c"),
-            ]
-        },
-    )
-    agent.invoke({"messages": [("user", "And now?")]}, _thread("A"))
-    assert judge.largest <= 1_500
-    assert len(agent.get_state(_thread("A")).values["messages"]) == 600 + 5
 
 
 def test_its_messages_are_taken_in_as_those_of_openai() -> None:

@@ -9,13 +9,11 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from attrs import evolve
 
-from polycontext.adapters import Bridge
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import StoreError
 from polycontext.polynomial.stores import InMemoryStore
-from polycontext.window import Role, Turn
+from polycontext.window import Turn
 from tests.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge
 
@@ -23,7 +21,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 pytest.importorskip("litellm")
 
 import litellm
-from litellm import CustomLLM, Message, ModelResponse
+from litellm import CustomLLM, ModelResponse
 from litellm.types.utils import CallTypes
 
 from polycontext.adapters.litellm import ContextCallback, LiteLLMDialect
@@ -208,71 +206,6 @@ def _talk(exchanges: int) -> list[dict[str, Any]]:
     return [message for pair in pairs for message in pair]
 
 
-# LiteLLM leaves the call of a provider behind where it is cancelled before it begins.
-@pytest.mark.filterwarnings(
-    "ignore:coroutine 'Provider.acompletion' was never awaited:RuntimeWarning"
-)
-@pytest.mark.filterwarnings(
-    "ignore:Exception ignored in. <coroutine object "
-    "Provider:pytest.PytestUnraisableExceptionWarning"
-)
-def test_many_conversations_at_once_on_one_callback(judge: Judge) -> None:
-    """Each is sent what was said in it, and in no other; whoever is cancelled goes on."""
-    _asked_by(judge)
-    lists: dict[str, list[Any]] = {key: [] for key in "ABCDEFGH"}
-
-    async def talk(key: str) -> None:
-        for number in range(8):
-            lists[key].append({"role": "user", "content": f"{key}{number}: {'please ' * 150}"})
-            task = asyncio.create_task(litellm.acompletion(model="judge/one", messages=lists[key]))
-            if number % 3 == 1:
-                for _ in range(number):
-                    await asyncio.sleep(0)
-                task.cancel()
-            done = (await asyncio.gather(task, return_exceptions=True))[0]
-            if not isinstance(done, BaseException):
-                lists[key].append(done.choices[0].message)
-                lists[key].extend(_results(lists[key][-1]) if lists[key][-1].tool_calls else [])
-
-    async def all_talk() -> None:
-        await asyncio.gather(*map(talk, lists))
-
-    asyncio.run(all_talk())
-    assert len(judge.sent) >= 8 * 5
-    assert judge.largest <= ROOM
-    assert all(
-        len({turn.text[0] for turn in turns if turn.role is Role.USER and "please" in turn.text})
-        == 1
-        for turns in judge.sent
-    )
-
-
-def test_a_router_that_asks_again_sends_the_same(judge: Judge) -> None:
-    """And the caller's list is whole."""
-    _, provider = _asked_by(judge)
-    judge.faults, messages = 1, [*_talk(200), {"role": "user", "content": "And now?"}]
-    router = litellm.Router(
-        [{"model_name": "one", "litellm_params": {"model": "judge/one"}}],
-        num_retries=1,
-        retry_after=0,
-    )
-    asyncio.run(router.acompletion(model="one", messages=messages))
-    assert [*provider.sent[0]] == [*provider.sent[1]]
-    assert provider.sent[0][-1] == messages[-1]
-    assert len(provider.sent[0]) < 60 < len(messages) == 401
-
-
-def test_what_the_provider_counts_is_learned(judge: Judge) -> None:
-    """The next request has the room that it has by that."""
-    callback, _ = _asked_by(
-        judge, {"prompt_tokens": 2_000, "completion_tokens": 9, "total_tokens": 2_009}
-    )
-    messages = _talk(1)[:1]
-    asyncio.run(litellm.acompletion(model="judge/one", messages=messages))
-    session = callback.session(messages)
-    assert session.window.max_tokens < ROOM // 2 + 500
-
-
 def test_every_route_in_its_own_format() -> None:
     """Chat Completions, Responses and Anthropic Messages calls are each fitted in their format.
 
@@ -412,60 +345,3 @@ def test_a_conversation_is_told_by_its_messages(judge: Judge) -> None:
         with pytest.raises(InvalidOptionError, match=r"^messages = "):
             callback.session(wrong)
     assert callback.session(_talk(1)) is callback.session(_talk(1))
-
-
-def test_thoughts_stand_or_fall_beside_their_words() -> None:
-    """Thoughts of Anthropic's and OpenAI's models stay with their message or are dropped with it.
-
-    Pictures count, and a message that is edited starts another conversation.
-    """
-    dialect = LiteLLMDialect()
-    url = "https://example.org/plum.png"
-    answer = Message(
-        content=None,
-        tool_calls=[
-            {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-        ],
-        reasoning_content="Plums.",
-        thinking_blocks=[{"type": "thinking", "thinking": "Plums.", "signature": "c2ln"}],
-        reasoning_items=[
-            {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "ZW5j"}
-        ],
-    )
-    natives = [
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "Which?"},
-                {"type": "image_url", "image_url": {"url": url}},
-            ],
-            "odd": 1,
-        },
-        answer,
-        {"role": "tool", "tool_call_id": "c", "content": "none", "name": "look"},
-    ]
-    turns = [piece.turn for piece in dialect.split(natives)]
-    assert [part.type for part in turns[1].parts if part.is_bound] == ["thinking", "reasoning"]
-    assert any(url in part.data for part in turns[0].parts)
-    written = dialect.write(turns)
-    assert (
-        written[1]["thinking_blocks"][0]["signature"],
-        written[1]["reasoning_items"][0]["id"],
-    ) == ("c2ln", "rs")
-    assert "thinking_blocks" not in dialect.write([evolve(turns[1], parts=())])[0]
-    assert [piece.turn for piece in dialect.split(written)] == turns
-    bridge: Any = Bridge(dialect, model=20_000)
-    assert all(
-        fitted is native for fitted, native in zip(bridge.fit(natives), natives, strict=True)
-    )
-    assert (
-        bridge.fit(
-            [
-                natives[0],
-                {"role": "assistant", "content": "Edited."},
-                {"role": "user", "content": "So?"},
-            ]
-        )[1]["content"]
-        == "Edited."
-    )
-    assert len(bridge.sessions) == 2

@@ -16,7 +16,7 @@ pytest.importorskip("agents")
 os.environ["OPENAI_AGENTS_DISABLE_TRACING"] = "1"
 
 from agents import Agent as Own
-from agents import ModelSettings, RunConfig, Runner, SQLiteSession, Usage, function_tool
+from agents import ModelSettings, RunConfig, Runner, SQLiteSession, function_tool
 from agents.models.chatcmpl_converter import Converter
 from agents.run import CallModelData, ModelInputData
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
@@ -208,38 +208,6 @@ def test_kinds_of_items_that_nobody_here_knows_go_out_as_they_are() -> None:
     assert str(asyncio.run(fit(ContextFilter(ROOM), pictures))).count("input_image") == 1
 
 
-def test_many_conversations_at_once() -> None:
-    """Without a key: each is known by how it begins, and nobody sees another one's words."""
-    fitting = ContextFilter(ROOM)
-
-    async def all_at_once() -> list[list[Any]]:
-        sent: list[list[Any]] = []
-        for length in (10, 20, 30):
-            sent = await asyncio.gather(*(fit(fitting, talk(length, name)) for name in "ABCDEFGH"))
-        return sent
-
-    for name, sent in zip("ABCDEFGH", asyncio.run(all_at_once()), strict=True):
-        assert f"{name}29: " in str(sent)
-        assert not any(f"{other}29: " in str(sent) for other in "ABCDEFGH" if other != name)
-
-
-def test_it_goes_on_after_a_fit_that_was_cancelled() -> None:
-    """With the same, wherever it was stopped."""
-    items, fitting = talk(30), ContextFilter(ROOM)
-
-    async def stop_and_go(switches: int) -> list[Any]:
-        stopped = asyncio.ensure_future(fit(fitting, items))
-        for _ in range(switches):
-            await asyncio.sleep(0)
-        stopped.cancel()
-        await asyncio.gather(stopped, return_exceptions=True)
-        return await fit(fitting, items)
-
-    assert [asyncio.run(stop_and_go(switches)) for switches in range(6)] == [
-        asyncio.run(fit(ContextFilter(ROOM), items))
-    ] * 6
-
-
 @pytest.mark.parametrize(
     ("name", "value"), [("truncation", "auto"), ("context_management", [{"type": "compaction"}])]
 )
@@ -277,38 +245,6 @@ def test_tools_handoffs_and_the_reply_take_room() -> None:
     ] == [True] * 4
     with pytest.raises(ContextOverflowError):
         asyncio.run(fit(ContextFilter(ROOM), items, max_tokens=ROOM))
-
-
-class CountingModel(ScriptedModel):
-    """Give the same answer every time, and report `factor` tokens for four characters."""
-
-    def __init__(self, factor: int) -> None:
-        self._factor = factor
-        super().__init__([ModelStep(output=[assistant_message("Plums.")]) for _ in range(60)])
-
-    async def get_response(self, *args: Any, **kwargs: Any) -> Any:
-        """Answer, and report the tokens."""
-        response = await super().get_response(*args, **kwargs)
-        counted = self._factor * len(str(self.calls[-1].input)) // 4
-        response.usage = Usage(
-            requests=1, input_tokens=counted, output_tokens=5, total_tokens=counted + 5
-        )
-        return response
-
-
-def test_what_the_provider_counts_is_learnt() -> None:
-    """By the filter as hooks of the run: one that counts twice as much is sent much less."""
-    sent = []
-    for factor in (1, 2):
-        model, fitting = CountingModel(factor), ContextFilter(ROOM)
-        run = {"run_config": RunConfig(call_model_input_filter=fitting), "hooks": fitting}
-        for exchanges in range(10, 60, 2):
-            asyncio.run(
-                Runner.run(Own("Cellar", instructions=SYSTEM, model=model), talk(exchanges), **run)
-            )
-        sent.append(sum(len(str(call.input)) for call in model.calls))
-    # Between two compressions a conversation grows: all the requests together tell, one does not.
-    assert sent[1] < 0.7 * sent[0], sent
 
 
 def test_hooks_without_the_filter_learn_nothing() -> None:

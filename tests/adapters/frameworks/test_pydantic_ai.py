@@ -274,51 +274,6 @@ def test_what_the_vendors_own_tools_say_counts() -> None:
     assert written.parts == response.parts
 
 
-def test_a_document_beside_a_picture_gets_a_line() -> None:
-    """Nothing that is left out goes in silence."""
-    messages: list[own.ModelMessage] = [
-        own.ModelRequest([own.UserPromptPart("Compare.")]),
-        own.ModelResponse([own.TextPart("Show me.")]),
-        own.ModelRequest([own.UserPromptPart(["Here is the plan of 12 March.", PICTURE, _pdf(1)])]),
-        *talk(3),
-    ]
-    sent = str(fit(ContextCapability(ROOM), messages))
-    assert "Here is the plan of 12 March." in sent
-    assert "[image/png, " in sent
-    assert "[application/pdf, " in sent
-
-
-def test_results_that_come_late_are_sent_with_their_calls() -> None:
-    """And a result that never came names the tool."""
-    hurry = own.ModelRequest([own.UserPromptPart("Quick.")])
-    messages: list[own.ModelMessage] = [*talk(1)]
-    messages.insert(2, hurry)
-    sent = fit(ContextCapability(ROOM), messages)
-    assert sent == [*messages[:2], messages[3], hurry, messages[4]]
-    (part,) = fit(ContextCapability(ROOM), messages[:3])[2].parts
-    assert isinstance(part, own.ToolReturnPart)
-    assert (part.tool_name, part.tool_call_id) == ("look", "A0")
-
-
-def test_pictures_count() -> None:
-    """Of users and in results; what is left of a message that had one is its text."""
-    messages = talk(6, "A", PICTURE)
-    messages += [
-        own.ModelRequest(
-            [own.UserPromptPart(["This?", PICTURE, own.ImageUrl("https://example.org/plum.png")])]
-        )
-    ]
-    sent = fit(ContextCapability(ROOM), messages)
-    assert str(sent).count("media_type='image/png'") < 3
-    assert "A5: please" in str(sent)
-    written = (
-        PydanticAIDialect()
-        .write([piece.turn for piece in PydanticAIDialect().split(messages[-1:])])[0]
-        .parts[0]
-    )
-    assert written.content == ["This?", PICTURE, own.ImageUrl("https://example.org/plum.png")]
-
-
 def test_retries_are_read_in_the_voice_that_they_have() -> None:
     """A retry of a call is read as its result, any other retry as a user message, and each once."""
     seen: list[list[own.ModelMessage]] = []
@@ -366,31 +321,6 @@ def test_a_provider_that_shortens_too_is_refused(name: str) -> None:
     """By settings, which is what AnthropicCompaction and OpenAICompaction make."""
     with pytest.raises(InvalidOptionError, match=rf"^{name} = .*this capability makes room"):
         fit(ContextCapability(ROOM), talk(1), "A", **{name: [{"type": "compaction"}]})
-
-
-def test_the_reply_takes_room() -> None:
-    """As long as it is allowed to be."""
-    messages = talk(18)
-    assert len(fit(ContextCapability(ROOM), messages)) == len(messages)
-    assert len(fit(ContextCapability(ROOM), messages, max_tokens=3_000)) < len(messages)
-
-
-def test_many_conversations_at_once() -> None:
-    """On one capability, with keys and without, and after a fit that was cancelled."""
-    fitting = ContextCapability(ROOM)
-
-    async def all_at_once(key: bool) -> Any:
-        stopped = asyncio.ensure_future(afit(fitting, talk(30, "A"), "A" if key else None))
-        await asyncio.sleep(0)
-        stopped.cancel()
-        return await asyncio.gather(
-            *(afit(fitting, talk(30, name), name if key else None) for name in "ABCDEF")
-        )
-
-    for key in (True, False):
-        for name, sent in zip("ABCDEF", asyncio.run(all_at_once(key)), strict=True):
-            assert f"{name}29: " in str(sent)
-            assert not any(f"{other}29: " in str(sent) for other in "ABCDEF" if other != name)
 
 
 def test_what_the_provider_counts_is_learnt() -> None:

@@ -1,8 +1,6 @@
 """Agents of strands-agents."""
 
-import asyncio
 import json
-import random
 from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +10,6 @@ import pytest
 
 from polycontext import ContextOverflowError
 from polycontext.adapters import Bridge
-from polycontext.window import Role
 from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.converse_rules import check_converse
 from tests.adapters.frameworks.judge import Judge
@@ -25,7 +22,6 @@ from strands.models.model import Model
 
 from polycontext.adapters.strands import ContextConversationManager, StrandsDialect
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA="  # the head of a picture of 640 x 480 pixels
 RECORDED = DATA / "wire_recorded.jsonl"
 
 
@@ -219,20 +215,6 @@ def test_results_of_a_step_stay_in_one_message() -> None:
     assert cut["content"][0]["text"].startswith("[Cut; ")
 
 
-def test_results_that_come_late_are_sent_with_the_others_of_their_step() -> None:
-    """In one message, with what the user said meanwhile behind them."""
-    messages: list[Any] = [
-        {"role": "user", "content": [{"text": "Look."}]},
-        USED,
-        {"role": "user", "content": [_result("a", {"text": "one"})]},
-        {"role": "user", "content": [{"text": "Quick."}]},
-        {"role": "user", "content": [_result("b", {"text": "two"})]},
-    ]
-    sent = Bridge(StrandsDialect(), model=8_000).fit(messages)
-    said = [block for message in messages[2:5] for block in message["content"]]
-    assert sent == [*messages[:2], {"role": "user", "content": [said[0], said[2], said[1]]}]
-
-
 def test_what_the_vendors_own_tools_found_goes_out_as_it_is() -> None:
     """Nobody here has to answer their calls."""
     use = {"toolUseId": "s", "name": "code", "input": {}, "type": "server_tool_use"}
@@ -246,77 +228,6 @@ def test_what_the_vendors_own_tools_found_goes_out_as_it_is() -> None:
         {"role": "user", "content": [{"text": "Sure?"}]},
     ]
     assert Bridge(StrandsDialect(), model=8_000).fit(messages) == messages
-
-
-PICTURE = {"format": "png", "source": {"bytes": b64decode(PNG)}}
-MEDIA: tuple[dict[str, Any], ...] = (
-    {"image": PICTURE},
-    {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://b/k"}}}},
-    {"document": {"format": "pdf", "name": "a", "source": {"bytes": b"%PDF-1.4 /Type /Page "}}},
-    {"document": {"format": "txt", "name": "b", "source": {"text": "Plums. " * 20}}},
-    {"document": {"format": "txt", "name": "c", "source": {"content": [{"text": "Plums."}]}}},
-    {"video": {"format": "mp4", "source": {"bytes": bytes(200)}}},
-    {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://b/k"}}}},
-)
-THOUGHTS: tuple[dict[str, Any], ...] = (
-    {"reasoningText": {"text": "Plums first.", "signature": "c2ln"}},
-    {"reasoningText": {"text": "Plums first."}},
-    {"redactedContent": b"Eu8E\xff"},
-)
-POINT = {"cachePoint": {"type": "default"}}
-GUARDED = {"guardContent": {"text": {"text": "So?", "qualifiers": ["query"]}}}
-CITED = {
-    "citationsContent": {
-        "content": [{"text": "Plums are blue."}],
-        "citations": [{"title": "a", "location": {"documentPage": {"documentIndex": 0}}}],
-    }
-}
-
-
-def converse(seed: int) -> list[dict[str, Any]]:
-    """Return a conversation with blocks of all kinds, as Converse accepts it."""
-    chance, number = random.Random(seed), 0  # noqa: S311 - no secrets
-    messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "Look. " * 9}]}]
-    for _ in range(chance.randint(3, 14)):
-        said: list[dict[str, Any]] = []
-        said += [{"reasoningContent": chance.choice(THOUGHTS)}] if chance.random() < 0.4 else []
-        said += [{"text": "I look at the plums. " * 5}] if chance.random() < 0.6 else []
-        uses: list[dict[str, Any]] = []
-        for _ in range(chance.choice([0, 1, 1, 2])):
-            number += 1
-            kind = chance.choice([{}, {"type": "tool_use"}])
-            uses.append({"toolUseId": f"t{number}", "name": "look", "input": {"n": number}, **kind})
-        said += [{"toolUse": use} for use in uses]
-        said += [] if uses or chance.random() < 0.7 else [CITED]
-        said += [] if said and "reasoningContent" not in said[-1] else [{"text": "Plums."}]
-        said += [POINT] if chance.random() < 0.2 else []
-        heard: list[dict[str, Any]] = []
-        for use in uses:
-            found: list[dict[str, Any]] = [
-                {"text": f"{use['toolUseId']} plums. " * chance.randint(1, 90)}
-            ]
-            found += [{"json": {"price": number}}] if chance.random() < 0.2 else []
-            found += [chance.choice(MEDIA)] if chance.random() < 0.3 else []
-            status = chance.choice([{}, {"status": "success"}, {"status": "error"}])
-            result = {"toolUseId": use["toolUseId"], "content": found, **status}
-            heard.append({"toolResult": result})
-        if not uses or chance.random() < 0.3:
-            heard.append({"text": "And then? " * 6})
-            heard += [chance.choice(MEDIA)] if chance.random() < 0.3 else []
-            heard += [GUARDED] if chance.random() < 0.2 else []
-        heard += [POINT] if chance.random() < 0.2 else []
-        messages += [{"role": "assistant", "content": said}, {"role": "user", "content": heard}]
-    return messages
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_lists_with_every_kind_of_block_are_given_back_valid(seed: int) -> None:
-    """What fits goes out unchanged, and what is shortened is no list that Converse refuses."""
-    messages = converse(seed)
-    check_converse(messages)
-    assert Bridge(StrandsDialect(), model=1_000_000).fit(messages) == messages
-    for size in (800, 1_500, 4_000, 12_000, 30_000):
-        check_converse(Bridge(StrandsDialect(), model=size).fit(messages))
 
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="no recordings beside the project")
@@ -353,95 +264,6 @@ def with_bytes(value: Any, name: str = "") -> Any:
         return [with_bytes(inner) for inner in value]
     is_coded = name in ("bytes", "redactedContent") and isinstance(value, str)
     return b64decode(value) if is_coded else value
-
-
-def test_what_the_model_counts_is_learned() -> None:
-    """A model that counts twice as much gets half as much."""
-
-    def reply(messages: Any, system: Any) -> Any:
-        return [{"text": "Yes."}], len(str(messages)) // 2
-
-    manager = ContextConversationManager(20_000)
-    agent = strands.Agent(
-        Scripted(reply, max_tokens=100), conversation_manager=manager, callback_handler=None
-    )
-    agent("plums, " * 900)
-    assert (
-        manager._bridge.sessions.get(f"{agent.session_id}/{agent.agent_id}").window.max_tokens
-        < 18_000
-    )
-
-
-def _said(messages: Any) -> list[str]:
-    return [message["content"][0]["text"] for message in messages if message["role"] == "user"]
-
-
-def _logged(manager: ContextConversationManager, agent: strands.Agent) -> list[str]:
-    """Return what the user has said in an agent's session, in which nothing was ever taken back."""
-    session = manager._bridge.sessions.get(f"{agent.session_id}/{agent.agent_id}")
-    assert not any("Rewind" in type(event).__name__ for event in session.history.events())
-    return [turn.text for turn in session.log() if turn.role is Role.USER]
-
-
-def test_one_manager_serves_many_agents_at_once() -> None:
-    """Each is sent its own words, and none rewinds what another was sent."""
-    sent: list[list[str]] = []
-
-    def reply(messages: Any, system: Any) -> Any:
-        sent.append(_said(messages))
-        return [{"text": "Yes."}], 0
-
-    manager = ContextConversationManager(4_000)
-    agents = [
-        strands.Agent(Scripted(reply), conversation_manager=manager, callback_handler=None)
-        for _ in range(6)
-    ]
-
-    async def talk() -> None:
-        for number in range(4):
-            await asyncio.gather(
-                *(agent.invoke_async(f"{key}{number}") for key, agent in enumerate(agents))
-            )
-
-    asyncio.run(talk())
-    assert sorted(sent) == sorted(
-        [f"{key}{number}" for number in range(last + 1)] for key in range(6) for last in range(4)
-    )
-    assert [_logged(manager, agent) for agent in agents] == [
-        [f"{key}{number}" for number in range(4)] for key in range(6)
-    ]
-
-
-def test_a_run_that_is_cancelled_is_gone_on_from() -> None:
-    """While the model is waited for: what comes next is sent with all that was said before."""
-    sent: list[list[str]] = []
-
-    class Slow(Scripted):
-        async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-            sent.append(_said(messages))
-            if len(sent) == 2:
-                asked.set()
-                await asyncio.Event().wait()
-            async for event in super().stream(messages, *args, **kwargs):
-                yield event
-
-    asked = asyncio.Event()
-    model = Slow(lambda messages, system: ([{"text": "Yes."}], 0))
-    manager = ContextConversationManager(4_000)
-    agent = strands.Agent(model, conversation_manager=manager, callback_handler=None)
-
-    async def talk() -> None:
-        await agent.invoke_async("one")
-        run = asyncio.create_task(agent.invoke_async("two"))
-        await asked.wait()
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await run
-        assert str(await agent.invoke_async("three")).strip() == "Yes."
-
-    asyncio.run(talk())
-    assert sent == [["one"], ["one", "two"], ["one", "two", "three"]]
-    assert _said(agent.messages) == _logged(manager, agent) == sent[-1]
 
 
 def test_system_prompt_tools_and_reply_are_taken_off_the_room() -> None:

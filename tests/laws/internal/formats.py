@@ -7,7 +7,8 @@ from typing import Any
 from polycontext.base.law import agree, holds, law
 from polycontext.window.atoms import open_calls
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers import Message, WireFormat, without
+from polycontext.window.providers import Message, WireFormat
+from polycontext.window.providers.layout import without
 from polycontext.window.turn import Role, Turn
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")

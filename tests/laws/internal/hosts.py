@@ -14,8 +14,9 @@ from polycontext.linearity import ResourceClass
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.pressure.gist import summary_marks
-from polycontext.window import Part, PartKind, Role, TokenCounter, ToolCall, Turn, compact
+from polycontext.window import Part, PartKind, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.providers import Message, Provider, Rendered, WireFormat
+from polycontext.window.wire_text import compact
 from tests.laws.internal.projections import Projecting
 from tests.laws.internal.readers import (
     _BY_OTHERS,

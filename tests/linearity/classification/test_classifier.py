@@ -1,11 +1,8 @@
 """Every rule of the default classifier, by name."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
-from polycontext.linearity import Classifier, ResourceClass, default_classifier
+from polycontext.linearity import ResourceClass, default_classifier
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
 RULE = "From now on, answer in French."
@@ -59,20 +56,6 @@ def test_constraints_are_preserved_while_their_share_lasts(
     assert default_classifier("user", RULE, facts) is expected
 
 
-@pytest.mark.parametrize("missing", ["constraint_tokens", "tokens", "preserved_share_tokens"])
-def test_a_share_that_is_not_known_whole_is_no_limit(missing: str) -> None:
-    """Without one of the three numbers, or with None for it, nothing can be compared."""
-    facts: dict[str, Any] = {"constraint_tokens": 90, "tokens": 90, "preserved_share_tokens": 100}
-    assert default_classifier("user", RULE, facts) is REQUIRED
-    assert (
-        default_classifier(
-            "user", RULE, {key: value for key, value in facts.items() if key != missing}
-        )
-        is PRESERVED
-    )
-    assert default_classifier("user", RULE, {**facts, missing: None}) is PRESERVED
-
-
 LETTER = "The weather was fine and the train was late. "
 
 
@@ -89,17 +72,6 @@ def test_a_long_turn_of_constraints_is_required(rules: int, expected: ResourceCl
     """Only up to 280 characters are preserved as a whole turn, whatever they state."""
     stated = " ".join(f"Never open gate {number} of the old north yard." for number in range(rules))
     assert default_classifier("user", stated, {}) is expected
-
-
-def test_the_first_user_turn_is_outside_the_share() -> None:
-    """The task is kept even when no token is left for constraints."""
-    facts = {
-        "first_user": True,
-        "constraint_tokens": 100,
-        "tokens": 10,
-        "preserved_share_tokens": 100,
-    }
-    assert default_classifier("user", RULE, facts) is PRESERVED
 
 
 @pytest.mark.parametrize("role", ["assistant", "tool"])
@@ -124,20 +96,6 @@ def test_a_turn_with_parts_is_required(role: str) -> None:
     assert default_classifier(role, "", {"has_parts": True}) is REQUIRED
 
 
-def test_parts_lower_no_class() -> None:
-    """The task stays the task when a picture comes with it."""
-    assert (
-        default_classifier("user", "Describe this.", {"has_parts": True, "first_user": True})
-        is PRESERVED
-    )
-
-
-@pytest.mark.parametrize("role", ["assistant", "tool"])
-def test_assistant_and_tool_turns_are_required(role: str) -> None:
-    """Turns of the assistant and of tools are REQUIRED, since the agent needs them later."""
-    assert default_classifier(role, "Flight HAT271 costs 120 dollars.", {}) is REQUIRED
-
-
 @pytest.mark.parametrize("role", ["user", "assistant"])
 @pytest.mark.parametrize(
     "content", ["ok", "Great, thank you!", "got it", "👍", "谢谢！", "Merci beaucoup"]
@@ -147,59 +105,13 @@ def test_an_acknowledgement_is_droppable(role: str, content: str) -> None:
     assert default_classifier(role, content, {}) is DROPPABLE
 
 
-@pytest.mark.parametrize("role", ["user", "assistant"])
-@pytest.mark.parametrize("content", ["yes", "No.", "2", "sure", "ok, delete it", "ok?"])
-def test_a_decision_is_required(role: str, content: str) -> None:
-    """Yes, no, numbers and consent decide something."""
-    assert default_classifier(role, content, {}) is REQUIRED
-
-
 def test_an_acknowledgement_that_answers_a_question_is_required() -> None:
     """After "Shall I delete it?" an ok is a decision; a blank answer is still nothing."""
     assert default_classifier("user", "ok", {"answers_question": True}) is REQUIRED
     assert default_classifier("user", " ", {"answers_question": True}) is DROPPABLE
 
 
-@pytest.mark.parametrize("content", ["", " \n", "null", "[]", "{}", "None", '""'])
-def test_an_empty_result_is_droppable(content: str) -> None:
-    """Nothing came back, nothing is lost."""
-    assert default_classifier("tool", content, {}) is DROPPABLE
-
-
-@pytest.mark.parametrize("content", ["0", "false", "ok", "Error: not found"])
-def test_a_result_that_says_something_is_required(content: str) -> None:
-    """Zero, false, ok and an error are results."""
-    assert default_classifier("tool", content, {}) is REQUIRED
-
-
-@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
-def test_a_blank_turn_is_droppable(role: str) -> None:
-    """A turn of nothing but white space has nothing to lose."""
-    assert default_classifier(role, " \n", {}) is DROPPABLE
-
-
 @pytest.mark.parametrize("content", ["", "ok", "Thanks!"])
 def test_an_assistant_turn_with_calls_is_never_droppable(content: str) -> None:
     """Its calls are what it says."""
     assert default_classifier("assistant", content, {"has_calls": True}) is REQUIRED
-
-
-def test_an_unknown_role_is_required() -> None:
-    """A rule must not lose, nor pin down, what it does not understand."""
-    assert default_classifier("narrator", "ok", {}) is REQUIRED
-
-
-@pytest.mark.parametrize("flag", ["gist", "first_user", "has_parts"])
-def test_a_flag_counts_only_when_it_is_true(flag: str) -> None:
-    """Truth is True: a caller's own metadata of the same name does not flip a class."""
-    assert default_classifier("user", "And Monday?", {flag: "yes"}) is REQUIRED
-
-
-def test_a_plain_function_is_a_classifier() -> None:
-    """Callers bring their own rule without subclassing anything."""
-
-    def keep_all(_role: str, _content: str, _metadata: Mapping[str, Any]) -> ResourceClass:
-        return PRESERVED
-
-    rules: list[Classifier] = [keep_all, default_classifier]
-    assert [rule("assistant", "hello there", {}) for rule in rules] == [PRESERVED, REQUIRED]

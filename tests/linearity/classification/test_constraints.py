@@ -5,25 +5,6 @@ import pytest
 from polycontext.linearity import constraint_sentences, states_constraint
 from tests.house import gated
 
-ENGLISH = [
-    "From now on, answer in French.",
-    "never push to main",
-    "You must run the tests first.",
-    "ALWAYS use metric units!",
-    "Under no circumstances delete the database.",
-    "Keep the flights in economy at all times.",
-    "Please don't touch the migrations.",
-    "Do not book anything above 500 dollars.",
-    "Refactor it but don't change the API.",
-    "Going forward, reply in one paragraph.",
-    "The file mustn't grow.",
-    "Could you always answer in Spanish?",
-    "Can you please never use emoji?",
-    "Don’t ever mention prices.",
-    "**Never** skip a test.",
-    "No matter what, keep the header.",
-    "For the rest of this conversation call me Sam.",
-]
 OTHER_LANGUAGES = {
     "German": [
         "Ab jetzt bitte auf Deutsch.",
@@ -90,13 +71,6 @@ NO_CONSTRAINT = [
 ]
 
 
-@pytest.mark.parametrize("content", ENGLISH)
-def test_an_english_constraint_is_found(content: str) -> None:
-    """Constraints are found by their markers, in any case and punctuation, also in requests."""
-    assert states_constraint(content)
-    assert constraint_sentences(content) == (content,)
-
-
 @pytest.mark.parametrize(
     ("language", "content"),
     [(name, content) for name, all_of in OTHER_LANGUAGES.items() for content in all_of],
@@ -150,17 +124,6 @@ def test_a_list_that_a_constraint_announces_belongs_to_it() -> None:
         "- be brief",
         "- metric units",
         "1. no emoji",
-    )
-
-
-def test_a_list_is_announced_by_a_full_width_colon_too() -> None:
-    """Chinese and Japanese write their own colon."""
-    assert not states_constraint(
-        "- 蓝色的门"
-    )  # an item that states a rule by itself would need no colon
-    assert constraint_sentences("必须遵守以下规则：\n- 蓝色的门\n天气很好。") == (
-        "必须遵守以下规则：",
-        "- 蓝色的门",
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polycontext.linearity.classification.endings import SURE, Effect, Endings, ending_of
+from polycontext.linearity.classification.endings import SURE, Effect, Endings
 from polycontext.linearity.classification.model import key_of
 
 RULE = "Send the invoices to Sam."
@@ -37,18 +37,6 @@ def test_some_sentences_never_end_a_rule_surely(said: str, effect: Effect) -> No
     """A question, an exception and a report leave it to stand, whatever their words weigh."""
     sure = {key_of("@"): 10 * SURE[False]}
     assert Endings(sure, sure).score(RULE, said, states=False)[1] is effect
-
-
-@pytest.mark.parametrize(
-    ("later", "effect"),
-    [
-        ("Send the invoices to the deputy from now on.", Effect.REPLACES),
-        ("no need to send invoices to sam anymore", Effect.ENDS),
-    ],
-)
-def test_the_weights_know_another_value_from_an_end(later: str, effect: Effect) -> None:
-    """Another value in the place of the first one replaces the rule."""
-    assert ending_of(["Be brief.", RULE], later, states=True) == (1, effect)
 
 
 def test_prohibitions_stand_beside_each_other() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polycontext.linearity.classification.prose import is_bullet, sentences
+from polycontext.linearity.classification.prose import sentences
 
 LONG = "This line is long enough to have been wrapped by an editor, so"
 
@@ -63,22 +63,6 @@ def test_text_falls_into_sentences(text: str, expected: list[str]) -> None:
 def test_code_is_no_prose(text: str, expected: list[str]) -> None:
     """Code and what tools print is left out; list items, however deep, and headings are not."""
     assert list(sentences(text)) == expected
-
-
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("- a", True),
-        ("* a", True),
-        ("12. a", True),
-        ("3) a", True),
-        ("-a", False),
-        ("2026. a", False),
-    ],
-)
-def test_list_items_are_recognised(sentence: str, expected: bool) -> None:
-    """A bullet or a small number opens a list item."""
-    assert is_bullet(sentence) is expected
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polycontext.linearity import is_acknowledgement, is_empty_result
+from polycontext.linearity.classification.classifier import is_acknowledgement, is_empty_result
 
 ACKNOWLEDGEMENTS = [
     *(

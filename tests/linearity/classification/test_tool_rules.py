@@ -112,17 +112,6 @@ def test_without_arguments_every_later_call_replaces_the_earlier_ones() -> None:
     assert rule.replaces('{"x": 1}') == rule.replaces("no JSON") == rule.replaces("") == ()
 
 
-@pytest.mark.parametrize("arguments", ["no JSON", "[1]", "7", '"path"', '{"path": '])
-def test_arguments_that_are_no_object_are_shared_as_a_whole(arguments: str) -> None:
-    """Nothing is replaced by what only might be the same."""
-    rule = keep_last("read_file", per="path")
-    assert rule.replaces(arguments) == (arguments,)
-    assert rule.replaces('{"path": null}') == rule.replaces("{}") != rule.replaces('{"path": "a"}')
-    assert rule.replaces('{"path": {"b": 1, "a": 2}}') == rule.replaces(
-        '{"path": {"a": 2, "b": 1}}'
-    )
-
-
 def test_one_result_that_is_current_keeps_the_whole_round_readable() -> None:
     """Of two calls made side by side one is replaced: the round is not superseded."""
     rounds = [[reads("a.py", 0), reads("b.py", 0)], [reads("a.py", 40)], *FILLER[:3]]

@@ -17,8 +17,8 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.session.decisions import held_attachment
 from polycontext.pressure import ConflictError, ContextProjector, Reach
-from polycontext.window import ContextItem, Role
-from polycontext.window.items import attachment_of, context_to_string
+from polycontext.window import ContextItem, Role, context_to_string
+from polycontext.window.items import attachment_of
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
     WORDS,

@@ -8,8 +8,8 @@ import pytest
 from polycontext.pressure.gist import summary_text
 from polycontext.pressure.notes.events import Change, Effect, Happening
 from polycontext.pressure.notes.reading import read_events
-from polycontext.window import Turn
-from polycontext.window.items import ContextItem, ItemType, item_turn
+from polycontext.window import ItemType, Turn
+from polycontext.window.items import ContextItem, item_turn
 from tests.growth import BOUND, growth
 from tests.pressure.notes.conversations import called, kinds, ran, read, replaced, talk
 

@@ -4,8 +4,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from polycontext.testing.strategies import TEXTS
-from polycontext.window.items import ContextItem, ItemType
+from polycontext.testing import TEXTS
+from polycontext.window import ItemType
+from polycontext.window.items import ContextItem
 
 ADD = "(defun add (a b) (+ a b))"
 

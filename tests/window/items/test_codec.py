@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from polycontext.base import InvalidDataError
-from polycontext.testing.strategies import TEXTS
+from polycontext.testing import TEXTS
+from polycontext.window import ItemType
 from polycontext.window.items import (
     ContextItem,
-    ItemType,
-    MetadataWarning,
     item_from_dict,
     item_from_json,
     item_schema,
@@ -168,22 +167,3 @@ def test_text_that_is_no_item_is_refused(text: str | bytes) -> None:
     with pytest.raises(InvalidDataError) as caught:
         item_from_json(text)
     assert (caught.value.path, caught.value.legal) == ("$", "what item_to_json returned")
-
-
-def test_a_surrogate_that_json_smuggles_in_is_refused() -> None:
-    """JSON can escape what no store can hold."""
-    with pytest.raises(InvalidDataError, match="surrogate"):
-        item_from_json(json.dumps(DOCUMENT | {"content": "\ud800"}))
-
-
-def test_lines_that_run_backwards_are_read() -> None:
-    """The schema cannot forbid them, so a document of somebody else may have them."""
-    item = item_from_dict(DOCUMENT | {"metadata": {"start_line": 7, "end_line": 5}})
-    assert item.metadata == {"start_line": 7, "end_line": 5}
-
-
-def test_a_near_miss_in_a_document_is_pointed_at() -> None:
-    """Reading warns as making does."""
-    with pytest.warns(MetadataWarning, match="did you mean 'start_line'") as caught:
-        item_from_dict(DOCUMENT | {"metadata": {"startLine": 7}})
-    assert caught[0].filename == __file__

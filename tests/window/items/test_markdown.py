@@ -8,19 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from polycontext.window import PluginError, Turn
+from polycontext.window import ItemType, PluginError, Turn, context_to_string
 from polycontext.window.items import (
     ContextItem,
-    ItemType,
     attachment_of,
-    context_to_string,
     fenced_text,
     item_turn,
     markdown,
     register_formatter,
-    source_of,
 )
-from polycontext.window.items.markdown import language_of_file
+from polycontext.window.items.attachment import source_of
 from tests.window.items.samples import items, seed_item
 
 TYPES = {
@@ -84,13 +81,6 @@ def test_the_language_comes_from_the_file_name(filename: str) -> None:
         context_to_string([ContextItem("x", "file", {"filename": filename})]).split("\n")[2]
         == f"```{LANGUAGES[filename]}"
     )
-
-
-def test_an_unknown_ending_says_nothing() -> None:
-    """Only a name that is known says what a file holds; folders with dots say nothing."""
-    assert language_of_file("no.such-ending") is None
-    assert language_of_file("src.py/LICENSE") is None
-    assert language_of_file("C:\\src\\Makefile") == "make"
 
 
 @given(st.lists(items(), max_size=3))

@@ -1,22 +1,14 @@
 """Known metadata keys are checked, near misses pointed at, all others pass."""
 
-import json
-import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given
 
 from polycontext.base import InvalidDataError
 from polycontext.window.items import (
     ContextItem,
     MetadataWarning,
-    context_to_string,
-    item_from_json,
-    item_to_dict,
-    item_to_json,
 )
-from tests.window.items.samples import metadata
 
 WRONG: list[tuple[str, Any]] = [
     ("filename", None),
@@ -71,52 +63,3 @@ def test_a_near_miss_of_a_known_key_is_pointed_at(key: str, meant: str) -> None:
         item = ContextItem("x", metadata={key: 1})
     assert item.metadata == {key: 1}
     assert caught[0].filename == __file__
-
-
-@given(metadata())
-def test_checked_metadata_are_not_checked_again(values: dict[str, Any] | None) -> None:
-    """Metadata that another item carries are taken over as they are, warnings included."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MetadataWarning)
-        first = ContextItem("x", metadata=None if values is None else values | {"start-line": 1})
-    second = ContextItem("y", metadata=first.metadata)
-    assert second.metadata is first.metadata
-
-
-def nested(levels: int) -> dict[str, Any]:
-    """Return metadata of so many objects and lists in one another."""
-    value: Any = 1
-    for level in range(levels):
-        value = {"in": value} if level % 2 or level == levels - 1 else [value]
-    return {"at": value}
-
-
-def test_metadata_are_nested_a_hundred_levels_deep_at_most() -> None:
-    """Metadata may be nested 100 levels deep; anything deeper is refused, whatever the source."""
-    item = ContextItem("x", metadata=nested(99))
-    assert item_from_json(item_to_json(item)) == item
-    assert item.says_the_same_as(ContextItem("x", metadata=nested(99)))
-    for levels in (100, 400, 100_000):
-        with pytest.raises(InvalidDataError, match="nested too deep, or in itself"):
-            ContextItem("x", metadata=nested(levels))
-    with pytest.raises(InvalidDataError, match=r"^\$\.metadata.*: nested too deep"):
-        item_from_json(json.dumps(item_to_dict(ContextItem("x")) | {"metadata": nested(100)}))
-
-
-@pytest.mark.parametrize(
-    "where",
-    [
-        {"metadata": {"start_line": 2**64}},
-        {"metadata": {"any": [-(10**5000)]}},
-        {"timestamp": 10**5000},
-    ],
-)
-def test_a_number_that_cannot_be_written_is_refused(where: dict[str, Any]) -> None:
-    """A number of more than 64 bits is refused; one of 64 bits survives a round trip."""
-    with pytest.raises(InvalidDataError, match="bits"):
-        ContextItem("x", **where)
-    item = ContextItem(
-        "x", metadata={"any": -(2**63), "start_line": 1, "end_line": 2**64 - 1}, timestamp=2**64 - 1
-    )
-    assert item_from_json(item_to_json(item)) == item
-    assert context_to_string([item]).startswith("### Code\n")

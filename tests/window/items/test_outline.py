@@ -6,14 +6,13 @@ from hypothesis import strategies as st
 
 from polycontext.testing.strategies import HOSTILE_TEXTS, TEXTS
 from polycontext.window import Turn
-from polycontext.window.items import (
-    ContextItem,
+from polycontext.window.items import ContextItem, item_turn
+from polycontext.window.items.attachment import (
+    MOST_PARSED,
     attached_outline,
     definitions,
-    item_turn,
     outline_of,
 )
-from polycontext.window.items.attachment import MOST_PARSED
 
 PYTHON = '''
 import os
@@ -57,27 +56,6 @@ def test_python_is_parsed() -> None:
         "  def seek",
         "class fast",
     ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "    def peek(self):\n        return",
-        "class A:\n  def b(: # torn",
-        "def a(): ...\0",
-        "def a(" + "(" * 500,
-    ],
-)
-def test_a_piece_of_python_is_read_line_by_line(text: str) -> None:
-    """A region of a file need not be a program."""
-    assert [line.split()[0] for line in lines(text, "python")] == [
-        word for word in ("class", "def") if word in text
-    ]
-
-
-def test_a_very_long_python_file_is_read_line_by_line() -> None:
-    """Python's parser is not trusted with any size."""
-    assert lines("def a(): ...\n" + "x = 1\n" * 200_000, "python") == ["def a"]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,6 @@ from polycontext.base import UnknownNameError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
 from polycontext.window.providers.formats import format_of
-from tests.house import DATA
-from tests.window.providers.test_provider_recordings import KINDS, accepted
 
 USER: dict[str, Any] = {"role": "user", "content": "Look."}
 CHAT: list[Any] = [
@@ -107,13 +105,3 @@ def test_an_unknown_provider_is_refused() -> None:
     """By name, with the legal ones."""
     with pytest.raises(UnknownNameError, match="anthropic"):
         format_of([USER], "gpt")
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"the recordings are not here: {DATA}")
-def test_every_recorded_request_is_recognised_or_could_be_anybodys() -> None:
-    """No recording is taken for another provider's."""
-    for kind, whose in KINDS.items():
-        for messages in accepted(kind):
-            found = format_of(messages, "auto").provider
-            assert found in (whose, Provider.OPENAI)
-            assert format_of(messages, whose).provider is whose

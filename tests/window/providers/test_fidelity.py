@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from polycontext.polynomial import ContextSession, project
 from polycontext.testing import FAST
+from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.providers.layout import Collector, layout_of
 from polycontext.window.turn import Role, ToolCall
 from tests.laws.internal import formats
+from tests.window.providers.wire_conversations import ANYTHING, broken_lists
 from tests.window.providers.wire_messages import TEXTS, conversations
 
 Message = dict[str, Any]
@@ -71,6 +73,24 @@ def test_what_one_provider_took_every_other_is_told(
     turns = wire.parse(data.draw(conversations(provider))).turns
     target.check(target.render(turns).messages)
     formats.reading_undoes_writing(target, turns)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "openai-responses"])
+@given(data=st.data(), repair=st.booleans())
+def test_garbage_is_refused_with_a_typed_error_only(
+    provider: str, data: st.DataObject, repair: bool
+) -> None:
+    """Any input is either parsed and written back as JSON, or raises InvalidMessagesError."""
+    wire = get_format(provider)
+    messages = data.draw(ANYTHING | broken_lists(wire.render))
+    try:
+        parsed = wire.parse(messages, repair=repair)
+    except InvalidMessagesError as error:
+        str(error).encode()
+        return
+    json.dumps(wire.render(parsed.turns).messages, allow_nan=False).encode()
+    begun = [Turn("user", "hi"), *parsed.turns]
+    wire.check(wire.render(begun).messages, allow_open_tail=True)
 
 
 @given(

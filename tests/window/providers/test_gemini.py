@@ -7,30 +7,14 @@ from typing import Any
 import pytest
 
 from polycontext.polynomial import ContextSession, project
-from polycontext.window import InvalidMessagesError, Part, Role, ToolCall, Turn
+from polycontext.window import InvalidMessagesError, Part, ToolCall, Turn
 from polycontext.window.providers import get_format, unwrap
-from tests.house import ROOT
 from tests.vendors import findings
 from tests.window.media_files import b64, png
 
 GEMINI = get_format("gemini")
 PNG = b64(png(64, 64))
 CALL: Mapping[str, Any] = {"functionCall": {"name": "look", "args": {"at": "Böden"}}}
-
-
-def test_the_format_is_one_folder() -> None:
-    """What else in the core names it: its name, its folder, its media, and the public names."""
-    rooms = ("base", "linearity", "window", "pressure", "polynomial", "nodes", "front")
-    folder = ROOT / "window" / "providers" / "gemini"
-    naming = [
-        str(path.relative_to(ROOT))
-        for room in rooms
-        for path in (ROOT / room).rglob("*.py*")
-        if path.suffix in (".py", ".pyi")
-        and folder not in path.parents
-        and "gemini" in path.read_text().lower()
-    ]
-    assert len(naming) <= 4, naming
 
 
 def user(*parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,50 +216,6 @@ def test_an_answer_without_content_is_taken(answer: Mapping[str, Any]) -> None:
     session.add_message(answer)
     session.add_user_turn("And now?")
     GEMINI.check(session.messages("gemini"))
-
-
-def test_the_usage_of_an_answer_is_learned() -> None:
-    """In the API's spelling and in the SDK's."""
-    for name, key in (
-        ("usageMetadata", "promptTokenCount"),
-        ("usage_metadata", "prompt_token_count"),
-    ):
-        session = ContextSession(20_000)
-        session.add_user_turn("plums, " * 900)
-        session.request("gemini")
-        session.usage.reported({name: {key: 4_000}})
-        assert session.window.max_tokens < 18_000
-
-
-def test_a_projection_keeps_roles_and_pairs() -> None:
-    """A list in the middle of which most is cut is still valid."""
-    contents = [user({"text": "Look at all."})]
-    for number in range(40):
-        contents += [
-            model({"functionCall": {"name": "look", "args": {"at": number}}}),
-            user(result("look", {"result": f"jar {number} " * 60})),
-        ]
-    shortened = project(contents, max_tokens=2_000)
-    GEMINI.check(shortened.messages)
-    assert shortened.messages[0] == contents[0]
-    assert shortened.messages[-1] == contents[-1]
-    assert {turn.role for turn in read(*shortened.messages)} >= {Role.USER, Role.TOOL}
-
-
-def test_the_log_of_a_session_is_projected() -> None:
-    """A later system turn in it is the user's."""
-    session = ContextSession(8_000)
-    session.add_system("Be brief.")
-    session.add_user_turn("Look at all.")
-    session.add_assistant_turn("Well.")
-    session.add_system("Be briefer.")
-    session.add_assistant_turn(None, tool_calls=[ToolCall("a", "look")])
-    session.add_tool_turn("mould " * 900, tool_call_id="a")
-    written = session.history.messages("gemini")
-    assert [content["role"] for content in written] == [
-        *("system", "user", "model", "user", "model", "user"),
-    ]
-    GEMINI.check(project(written, max_tokens=500).messages)
 
 
 @pytest.mark.parametrize("parts", ["x", [5], [None], {"text": "x"}])

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers.anthropic.versions import BINDING_BETA
 from tests.vendors import check_request
 
 ASK = {"role": "user", "content": "hi"}
@@ -173,78 +172,3 @@ def test_what_is_malformed_is_refused_by_its_rule(
     with pytest.raises(InvalidMessagesError) as refused:
         check_request(BASE[provider] | change, provider)
     assert refused.value.rule == rule
-
-
-@pytest.mark.parametrize("provider", BASE)
-@pytest.mark.parametrize("request_", [None, 7, "hi", [ASK]])
-def test_what_is_no_object_is_no_request(provider: str, request_: Any) -> None:
-    """Whatever it is."""
-    with pytest.raises(InvalidMessagesError) as refused:
-        check_request(request_, provider)
-    assert refused.value.rule == "not-an-object"
-
-
-IN_A_RESULT: dict[str, Any] = {"type": "tool_result", "tool_use_id": "b", "content": [1, None, "x"]}
-WELL_FORMED: list[tuple[str, dict[str, Any]]] = [
-    (
-        "anthropic",
-        {
-            "tools": [{"name": "look", "input_schema": SCHEMA}],
-            "messages": [
-                ASK,
-                {
-                    "role": "assistant",
-                    "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}],
-                },
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "tool_result", "tool_use_id": "a", "content": [IN_A_RESULT]}
-                    ],
-                },
-            ],
-        },
-    ),
-    ("anthropic", {"tools": [{"type": "mcp_toolset", "mcp_server_name": "s"}]}),
-    ("anthropic", {"thinking": {"type": "disabled"}}),
-    (
-        "openai",
-        {"tools": [{"type": "function", "function": {"name": "look"}}], "tool_choice": "auto"},
-    ),
-    ("openai-responses", {"context_management": [{"type": "compaction"}]}),
-    ("openai-responses", {"tools": [{"type": "custom", "name": "look"}]}),
-]
-
-
-@pytest.mark.parametrize(("provider", "change"), WELL_FORMED)
-def test_what_is_well_formed_passes(provider: str, change: dict[str, Any]) -> None:
-    """Rules refuse what is wrong and nothing else."""
-    check_request(BASE[provider] | change, provider)
-
-
-def bound(binding: Any) -> dict[str, Any]:
-    """Return a request that says what happens to thinking whose prefix has changed."""
-    return BASE["anthropic"] | {"thinking": {"type": "adaptive", "block_binding": binding}}
-
-
-@pytest.mark.parametrize(
-    "binding",
-    [
-        "drop_block",
-        ["drop_block"],
-        {"prefix_mismatch_behavior": "ignore"},
-        {"prefix_mismatch_behavior": 7},
-    ],
-)
-def test_a_binding_is_an_object_that_says_one_of_two_things(binding: Any) -> None:
-    """Nothing else is taken for it, whatever the header says."""
-    betas = [BINDING_BETA]
-    for legal in (
-        {},
-        {"prefix_mismatch_behavior": "error"},
-        {"prefix_mismatch_behavior": "drop_block"},
-    ):
-        check_request(bound(legal), "anthropic", betas=betas)
-    with pytest.raises(InvalidMessagesError) as refused:
-        check_request(bound(binding), "anthropic", betas=betas)
-    assert refused.value.rule == "bad-thinking"

@@ -1,24 +1,17 @@
 """OpenAI's chat format: what is read, written back and refused."""
 
-import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext import project
-from polycontext.base import UnknownNameError
-from polycontext.base.json_data import MAX_DEPTH
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.providers.chat.messages import parse
 from polycontext.window.providers.places import Place
 from polycontext.window.providers.tool_pairs import NO_RESULT
-from polycontext.window.turn import Role, ToolCall, Turn
-from tests.laws.inputs import wire_turns
-from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
+from polycontext.window.turn import ToolCall, Turn
 
 render = get_format("openai").render
 check = get_format("openai").check
@@ -97,23 +90,10 @@ def test_a_refusal_that_is_no_text_is_refused(refusal: object) -> None:
     )
 
 
-def test_a_second_result_for_one_call_is_refused() -> None:
-    """A result that was duplicated names the second one."""
-    assert refused([USER, calling("a"), result("a"), result("a")]) == ("duplicate-result", 3)
-
-
 def test_call_ids_may_return_in_later_turns_but_not_within_one() -> None:
     """Pairing is by adjacency: an id names a call of its own turn only."""
     check([USER, calling("a"), result("a", "x"), calling("a"), result("a", "y")])
     assert refused([USER, calling("a", "a"), result("a")]) == ("duplicate-call-id", 1)
-
-
-def test_an_open_tail_is_accepted_where_asked_for() -> None:
-    """A history may end on calls that are being worked on, with some results there."""
-    tail = [USER, calling("a", "b"), result("b")]
-    check(tail, allow_open_tail=True)
-    assert len(parse(tail).turns) == 3
-    assert refused(tail) == ("unanswered-call", 1)
 
 
 @pytest.mark.parametrize(
@@ -189,62 +169,6 @@ def test_each_broken_shape_names_its_rule_and_place(
     assert refused(messages) == (rule, index)
 
 
-def test_an_error_names_the_field() -> None:
-    """The path to what is wrong inside a message stands in the text of the error."""
-    with pytest.raises(
-        InvalidMessagesError,
-        match=r"messages\[1\].*content\[0\]\.image_url\['a b'\]: lone surrogate U\+D800",
-    ):
-        parse(
-            [
-                USER,
-                {
-                    "role": "user",
-                    "content": [{"type": "image_url", "image_url": {"a b": "\ud800"}}],
-                },
-            ]
-        )
-    with pytest.raises(
-        InvalidMessagesError, match=r"bad-content: content\[1\]\.text is missing or null\."
-    ):
-        parse([{"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "text"}]}])
-
-
-@pytest.mark.parametrize(("kind", "field"), [("function", "arguments"), ("custom", "input")])
-def test_an_error_names_the_field_of_a_call(kind: str, field: str) -> None:
-    """Which call it is, and what of it is missing or no text."""
-    faults: dict[str, dict[str, Any]] = {
-        "id": {"id": 7},
-        f"{kind}.name": {kind: {}},
-        f"{kind}.{field}": {kind: {"name": "f", field: 7}},
-    }
-    for name, fault in faults.items():
-        call = {"id": "b", "type": kind, kind: {"name": "f", field: "x"}, **fault}
-        with pytest.raises(
-            InvalidMessagesError,
-            match=rf"bad-tool-call: tool_calls\[1\]\.{name} is (a number|missing or null)\.",
-        ):
-            parse([{"role": "assistant", "tool_calls": [*calling("a")["tool_calls"], call]}])
-
-
-def test_an_error_names_the_calls_that_wait() -> None:
-    """One call is named as one, more as many, and of a crowd the first five."""
-    crowd = [f"c{number}" for number in range(6)]
-    waiting = {
-        1: "call 'c0'.",
-        2: "calls 'c0', 'c1'.",
-        5: "calls 'c0', 'c1', 'c2', 'c3', 'c4'.",
-        6: "calls 'c0', 'c1', 'c2', 'c3', 'c4', ....",
-    }
-    for number, named_calls in waiting.items():
-        with pytest.raises(
-            InvalidMessagesError, match=f"no result directly after it for {named_calls}"
-        ):
-            parse([USER, calling(*crowd[:number]), USER])
-    with pytest.raises(InvalidMessagesError, match=r"no call 'b' directly before this result\."):
-        parse([USER, calling("a"), result("b")])
-
-
 def test_a_turn_that_is_refused_surfaces_as_a_refused_message() -> None:
     """Whatever a turn itself refuses names the message's index and the turn's field."""
     with (
@@ -257,64 +181,10 @@ def test_a_turn_that_is_refused_surfaces_as_a_refused_message() -> None:
         Turn("poet", "x")
 
 
-def test_endless_nesting_is_refused() -> None:
-    """A list that holds itself ends in an error, not in a recursion."""
-    loop: list[Any] = []
-    loop.append(loop)
-    assert refused([{"role": "user", "content": loop}]) == ("not-json", 0)
-
-
-@pytest.mark.parametrize(("levels", "accepted"), [(MAX_DEPTH, True), (MAX_DEPTH + 1, False)])
-def test_nesting_is_accepted_up_to_the_limit(levels: int, accepted: bool) -> None:
-    """JSON may be nested up to the limit, counting the message as the first level."""
-    value: Any = 1
-    for level in range(levels - 3):
-        value = [value] if level % 2 else {"x": value}
-    messages = [{**USER, "content": [{"type": "image", "deep": value}]}]
-    if accepted:
-        assert parse(messages).messages == tuple(messages)
-    else:
-        assert refused(messages) == ("not-json", 0)
-
-
 def test_integers_are_accepted_up_to_what_a_double_can_hold() -> None:
     """The largest integer of as many bits passes, the next one does not."""
     check([{**USER, "content": [{"type": "image", "seed": -(2**14284)}]}])
     assert refused([{**USER, "content": [{"type": "image", "seed": 2**14284}]}]) == ("not-json", 0)
-
-
-def test_parse_reads_roles_text_calls_and_results() -> None:
-    """Each message becomes one turn; a developer message is a system turn, written unchanged."""
-    messages = [
-        {"role": "developer", "content": "Be brief."},
-        {**USER, "name": "ann"},
-        calling("a"),
-        result("a"),
-    ]
-    parsed = parse(messages)
-    assert parsed.places == (0, 1, 2, 3)
-    assert [turn.role for turn in parsed.turns] == ["system", "user", "assistant", "tool"]
-    assert [turn.metadata for turn in parsed.turns] == [{}] * 4
-    assert [turn.parts for turn in parsed.turns[1:]] == [()] * 3
-    assert parsed.turns[1].name == "ann"
-    assert parsed.turns[2].tool_calls[0].arguments == '{"city": "Paris"}'
-    assert render(parsed.turns).messages == messages
-
-
-def test_content_parts_keep_their_order() -> None:
-    """Content parts keep their order; text is joined in the turn, other parts are kept as JSON."""
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
-    file = {"type": "file", "file": {"file_id": "file_ä"}}
-    first, second = (
-        {"type": "text", "text": "first"},
-        {"type": "text", "text": "second", "cache_control": {"type": "ephemeral"}},
-    )
-    messages = [{"role": "user", "content": [image, first, file, second]}]
-    turn = parse(messages).turns[0]
-    assert turn.content == "first\nsecond"
-    assert turn.parts[0] == Part("openai", json.dumps(image, separators=(",", ":")))
-    assert turn.parts[2].data == '{"type":"file","file":{"file_id":"file_ä"}}'
-    assert render([turn]).messages == messages
 
 
 def function(call_id: str, **further: Any) -> dict[str, Any]:
@@ -419,30 +289,6 @@ def test_a_refusal_is_what_is_said() -> None:
     ]
 
 
-def test_tool_names_outside_the_pattern_are_spelled_anew() -> None:
-    """Two names of one turn stay two, and the turn keeps the real ones."""
-    turn = Turn(
-        "assistant",
-        None,
-        tool_calls=[
-            ToolCall(str(number), name) for number, name in enumerate(["a.b", "a_b", "n" * 65])
-        ],
-    )
-    assert [call["function"]["name"] for call in render([turn]).messages[0]["tool_calls"]] == [
-        "a_b_2",
-        "a_b",
-        "n" * 64,
-    ]
-    assert turn.tool_calls[0].name == "a.b"
-
-
-def test_a_turn_of_another_providers_blocks_is_written_visibly() -> None:
-    """A turn that holds only another provider's blocks is written as a placeholder."""
-    messages = render([Turn("user", None, parts=(Part("anthropic", '{"type":"image"}'),))]).messages
-    assert messages == [{"role": "user", "content": "[content in another provider's format]"}]
-    check(messages)
-
-
 @pytest.mark.parametrize("data", ["not json", "[1]", "{}", '{"type": 7}'])
 def test_a_part_that_is_no_block_is_refused(data: str) -> None:
     """A part made by hand must be a block of its provider; the error names the turn's field."""
@@ -468,18 +314,6 @@ def test_hand_made_parts_never_break_a_rendering() -> None:
     assert message["tool_calls"] == [function("a"), function("b", x=1)]
 
 
-@pytest.mark.parametrize("kind", [PartKind.MESSAGE, PartKind.WORDS, PartKind.CALL])
-def test_further_fields_that_are_no_object_are_refused(kind: PartKind) -> None:
-    """A hand-made part whose data is not an object is refused by its field."""
-    turn = Turn(
-        "assistant", "hi", tool_calls=[ToolCall("a", "f")], parts=[Part("openai", "[]", kind)]
-    )
-    with pytest.raises(
-        InvalidTurnError, match=r"'parts.data': is not an object of further fields of openai"
-    ):
-        render([turn])
-
-
 def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
     """With `repair` unanswered calls get a marked result, except in the open tail."""
     messages = [USER, calling("a", "b", "c"), result("b"), USER, calling("d")]
@@ -495,56 +329,6 @@ def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
     assert written == [*messages[:3], result("a", NO_RESULT), result("c", NO_RESULT), *messages[3:]]
     check(written, allow_open_tail=True)
     assert parse([USER, result("a")], repair=True).omitted == (1,)
-
-
-@given(wire_turns(open_tail=True), st.integers(1, 3))
-def test_a_view_reads_back_and_writes_the_same_again(turns: list[Turn], every: int) -> None:
-    """Law: what was read is written as it came, on recorded lists and on views of them."""
-    messages = render(turns).messages
-    kept = named(parse(messages))
-    assert render(kept).messages == messages
-    view = digested(kept, every)
-    written = render(view).messages
-    again = parse(written)
-    assert words(again.turns) == words(view)
-    assert render(again.turns).messages == written
-
-
-@given(ANYTHING | broken_lists(render), st.booleans())
-def test_garbage_is_refused_with_a_typed_error_only(messages: Any, repair: bool) -> None:
-    """Any input is either parsed and written back as JSON, or raises InvalidMessagesError."""
-    try:
-        parsed = parse(messages, repair=repair)
-    except InvalidMessagesError as error:
-        str(error).encode()
-        return
-    json.dumps(render(parsed.turns).messages, allow_nan=False).encode()
-    check(render(parsed.turns).messages, allow_open_tail=True)
-
-
-def test_a_format_is_found_by_name_or_refused() -> None:
-    """Callers ask for a format instead of branching; an unknown provider is told the known ones."""
-    assert get_format("openai").parse is parse
-    assert get_format(Provider.ANTHROPIC).provider == "anthropic"
-    with pytest.raises(UnknownNameError, match=r"unknown provider 'acme'. Use openai, anthropic"):
-        get_format("acme")
-
-
-def test_system_turns_of_any_role_name_are_system() -> None:
-    """System messages may stand anywhere in the list."""
-    messages = [USER, {"role": "system", "content": "From now on in French."}, USER]
-    check(messages)
-    parsed = parse(messages)
-    assert parsed.turns[1].role is Role.SYSTEM
-    assert render(parsed.turns).messages == messages
-
-
-@pytest.mark.parametrize("blank", ["", " "])
-def test_blank_text_beside_an_image_stays(blank: str) -> None:
-    """This provider takes text without a visible character, so it is written as it was read."""
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
-    messages = [{"role": "user", "content": [{"type": "text", "text": blank}, image]}]
-    assert render(parse(messages).turns).messages == messages
 
 
 @pytest.mark.parametrize("role", [[], {}, 5, None, ["user"]])

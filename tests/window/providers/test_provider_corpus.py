@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -181,10 +182,9 @@ def test_every_answer_is_stored_and_the_conversation_goes_on(provider: str) -> N
     print(f"{provider}: {stored} answers stored")  # noqa: T201 - as above
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_every_exchange_goes_on_with_any_vendor(provider: str, seed: int) -> None:
+def test_every_exchange_goes_on_with_any_vendor(provider: str) -> None:
     """The session of an exchange, its answer included, is sent to two vendors at random."""
-    drawn, asked = random.Random(seed), 0  # noqa: S311 - no secret
+    drawn, asked = random.Random(0), 0  # noqa: S311 - no secret
     for request, answer in exchanges(provider):
         session = ContextSession(WIDE, auto=False, counter=FAST)
         if not is_continued(request):
@@ -202,7 +202,7 @@ def test_every_exchange_goes_on_with_any_vendor(provider: str, seed: int) -> Non
 def test_every_airline_conversation_goes_on_with_any_vendor(provider: str) -> None:
     """Conversations of OpenAI's chat go on with each vendor, also once they are compressed."""
     with (DATA / "tau_airline_gpt4o.jsonl").open(encoding="utf-8") as lines:
-        talks = [json.loads(line)["messages"] for line in lines]
+        talks = [json.loads(line)["messages"] for line in islice(lines, 0, None, 4)]
     for messages in talks:
         session = ContextSession(WIDE, auto=False, counter=FAST)
         session.extend(messages, "openai")

@@ -8,10 +8,10 @@ import pytest
 
 from polycontext.adapters import Bridge
 from polycontext.adapters.wire_dialect import WireDialect
-from polycontext.polynomial import ContextSession, project
+from polycontext.polynomial import ContextSession
 from polycontext.testing import FAST
 from polycontext.window.providers import Provider, get_format
-from polycontext.window.request_limits import Load, fits, request_limits
+from polycontext.window.request_limits import request_limits
 from tests.house import gated
 from tests.vendors import findings
 from tests.window.media_files import b64, pdf, png
@@ -232,17 +232,6 @@ def check_requests(session: ContextSession) -> None:
         assert ASK in json.dumps(messages)
 
 
-@pytest.mark.parametrize("name", gated(SITUATIONS, *QUICK))
-def test_what_was_taken_never_stops_a_projection(name: str) -> None:
-    """A list that fits is returned without what the vendor does not accept."""
-    provider, lists, kept = SITUATIONS[name]
-    given = [*said_item("Look.")] if provider != "gemini" else []
-    given += [message for messages in lists() for message in messages]
-    out = project(given, WIDE, provider=provider, counter=FAST).messages
-    assert findings(out, provider) == []
-    assert kept in json.dumps(out)
-
-
 @pytest.mark.parametrize(
     "name", ["too many pictures", "a wide one among many", "ten marks", "messages of one id"]
 )
@@ -316,11 +305,3 @@ def test_a_list_with_too_many_pictures_is_found(provider: str) -> None:
     for count, rules in ((most, []), (most + 1, ["too-much-media"])):
         given = [{"role": "user", name: [part] * count}]
         assert [found.rule for found in findings(given, provider)] == rules
-
-
-def test_a_load_fits_a_share_of_the_limits() -> None:
-    """A wide image fits beside a few others, and a batch leaves a quarter free."""
-    limits = request_limits("anthropic")
-    assert fits(Load(images=20, wide=1), limits)
-    assert not fits(Load(images=21, wide=1), limits)
-    assert not fits(Load(images=76), limits, 0.75)

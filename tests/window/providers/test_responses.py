@@ -4,15 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.part import Part, PartKind
+from polycontext.window.part import Part
 from polycontext.window.providers import get_format
 from polycontext.window.providers.responses.messages import parse
 from polycontext.window.turn import ToolCall, Turn
-from tests.window.providers.wire_conversations import ANYTHING, broken_lists
 
 render = get_format("openai-responses").render
 check = get_format("openai-responses").check
@@ -185,20 +182,6 @@ def test_a_text_that_answers_a_computer_call_is_sent_behind_its_screenshot() -> 
     ]
 
 
-def test_names_and_ids_that_the_provider_refuses_are_spelled_anew() -> None:
-    """Names are rewritten by pattern and length, ids by length, together with their results."""
-    turns = [
-        Turn("assistant", None, tool_calls=[ToolCall("i:" + "x" * 70, "a.b")]),
-        Turn("tool", "x", tool_call_id="i:" + "x" * 70),
-    ]
-    written = render(turns).messages
-    assert (written[0]["name"], written[0]["call_id"], written[1]["call_id"]) == (
-        "a_b",
-        "i_" + "x" * 38,
-        "i_" + "x" * 38,
-    )
-
-
 @pytest.mark.parametrize(
     ("items", "rule", "index"),
     [
@@ -231,30 +214,3 @@ def test_each_broken_shape_names_its_rule_and_place(
         rule,
         index,
     )
-
-
-def test_parts_made_by_hand_lose_no_word() -> None:
-    """Text and calls without a part are appended, and an invalid role is ignored."""
-    parts = [
-        Part("openai-responses", '{"role": "developer", "id": "m"}', PartKind.MESSAGE),
-        Part("openai-responses", '{"type": "from_2030"}'),
-    ]
-    turn = Turn("assistant", "hi", tool_calls=[ToolCall("a", "weather")], parts=parts)
-    found = render([turn]).messages
-    assert found == [
-        {"role": "assistant", "id": "m", "content": []},
-        {"type": "from_2030"},
-        {"role": "assistant", "content": "hi"},
-        call("a"),
-    ]
-
-
-@given(ANYTHING | broken_lists(render), st.booleans())
-def test_garbage_is_refused_with_a_typed_error_only(items: Any, repair: bool) -> None:
-    """Any input is either parsed and written back as JSON, or raises InvalidMessagesError."""
-    try:
-        parsed = parse(items, repair=repair)
-    except InvalidMessagesError as error:
-        str(error).encode()
-        return
-    json.dumps(render(parsed.turns).messages, allow_nan=False).encode()

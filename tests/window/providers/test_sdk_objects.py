@@ -49,66 +49,6 @@ def test_an_anthropic_answer_and_its_blocks() -> None:
         assert wire.render(wire.parse(messages).turns).messages == expected
 
 
-def test_an_openai_chat_answer() -> None:
-    """Fields that the provider did not send are left out, fields that it sent as null are kept."""
-    chat = pytest.importorskip("openai.types.chat")
-    call = {"id": "a", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
-    said = {
-        "role": "assistant",
-        "content": None,
-        "refusal": None,
-        "annotations": [],
-        "tool_calls": [call],
-        "reasoning_content": "hm",
-    }
-    wire = get_format("openai")
-    messages = [
-        ASK,
-        chat.ChatCompletionMessage.model_validate(said),
-        {"role": "tool", "tool_call_id": "a", "content": "21"},
-    ]
-    assert wire.render(wire.parse(messages).turns).messages == [ASK, said, messages[2]]
-
-
-def test_openai_response_items() -> None:
-    """Each item of an answer goes back as it came, reasoning first."""
-    responses = pytest.importorskip("openai.types.responses")
-    items: list[dict[str, Any]] = [
-        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ZW5j"},
-        {
-            "type": "message",
-            "id": "msg_1",
-            "role": "assistant",
-            "status": "completed",
-            "content": [{"type": "output_text", "text": "Let me see.", "annotations": []}],
-        },
-        {
-            "type": "function_call",
-            "id": "fc_1",
-            "call_id": "a",
-            "name": "weather",
-            "arguments": "{}",
-            "status": "completed",
-        },
-    ]
-    classes = (
-        responses.ResponseReasoningItem,
-        responses.ResponseOutputMessage,
-        responses.ResponseFunctionToolCall,
-    )
-    output = {"type": "function_call_output", "call_id": "a", "output": "21"}
-    wire = get_format("openai-responses")
-    messages = [
-        ASK,
-        *(kind.model_validate(item) for kind, item in zip(classes, items, strict=True)),
-        output,
-    ]
-    wire.check(messages)
-    parsed = wire.parse(messages)
-    assert [turn.role for turn in parsed.turns] == ["user", "assistant", "tool"]
-    assert wire.render(parsed.turns).messages == [ASK, *items, output]
-
-
 def test_whatever_else_is_no_message() -> None:
     """A class, and an object that dumps to no object, are refused like everything that is none."""
 

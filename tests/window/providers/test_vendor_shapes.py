@@ -15,11 +15,9 @@ import pytest
 from polycontext import ContextSession, project
 from polycontext.adapters.anthropic import wrap as wrap_anthropic
 from polycontext.adapters.openai import wrap as wrap_openai
-from polycontext.cli.app import main
 from polycontext.testing.strict import StrictServer
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check, get_format
-from tests.house import gated
 from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 from tests.window.providers.vendor_shapes import (
     ANSWERS,
@@ -27,7 +25,6 @@ from tests.window.providers.vendor_shapes import (
     ASK,
     CHAT,
     CLIENT_CALLS,
-    PIECES,
     RESPONSES,
     REWRITTEN,
     UNCHANGED,
@@ -54,26 +51,11 @@ def by_project(messages: Sequence[Message], provider: str, _: Path) -> list[Mess
     return project(messages, ROOM, provider=provider).messages
 
 
-def by_repair(messages: Sequence[Message], provider: str, _: Path) -> list[Message]:
-    """Return what `project` makes of a list that it may repair."""
-    return project(messages, ROOM, provider=provider, repair=True).messages
-
-
 def by_session(messages: Sequence[Message], provider: str, _: Path) -> list[Message]:
     """Return what a session sends that was handed a list."""
     session = ContextSession(ROOM, provider=provider)
     session.extend(messages, provider)
     return session.request(provider).inline()
-
-
-def by_command(messages: Sequence[Message], provider: str, folder: Path) -> list[Message]:
-    """Return what the command line makes of a list."""
-    given, out = folder / "given.json", folder / "out.json"
-    given.write_text(json.dumps(messages), encoding="utf-8")
-    options = ["--max-tokens", str(ROOM), "--format", provider, "-o", str(out)]
-    assert main(["project", str(given), *options]) == 0
-    sent: list[Message] = json.loads(out.read_text(encoding="utf-8"))
-    return sent
 
 
 def by_client(messages: Sequence[Message], provider: str, _: Path) -> list[Message]:
@@ -101,10 +83,10 @@ def by_client(messages: Sequence[Message], provider: str, _: Path) -> list[Messa
             return [*seen[0]["input"]]
 
 
-DOORS: list[Door] = [by_project, by_repair, by_session, by_command, by_client]
+DOORS: list[Door] = [by_project, by_session, by_client]
 
 
-@pytest.mark.parametrize("door", gated(DOORS, by_project, by_session, by_client))
+@pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("shape", [*UNCHANGED, *REWRITTEN], ids=str)
 def test_every_door_takes_what_vendors_and_clients_send(
     shape: Shape, door: Door, tmp_path: Path
@@ -169,15 +151,6 @@ def test_a_single_piece_of_a_stream_is_refused(part: Message) -> None:
     session.add_user_turn("Reserve a table, please.")
     with pytest.raises(InvalidMessagesError, match="all chunks or events of one answer"):
         session.add_message(part)
-
-
-def test_calls_of_a_stream_keep_their_own_arguments() -> None:
-    """A new id begins a new call, whatever its index."""
-    session = ContextSession(ROOM)
-    session.add_user_turn("Reserve a table, please.")
-    session.add_message([*(chunk(**each) for each in PIECES), chunk("tool_calls")])
-    calls = [(call.id, call.name, call.arguments) for call in session.open_calls]
-    assert calls == [("call_look", "look", '{"n": 1}'), ("call_ask", "ask", '{"n": 2}')]
 
 
 def test_a_call_without_arguments_is_converted_to_an_empty_object() -> None:

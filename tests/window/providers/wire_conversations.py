@@ -4,11 +4,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import evolve
 from hypothesis import strategies as st
 
-from polycontext.window.providers import Parsed, Rendered
-from polycontext.window.turn import Role, ToolCall, Turn
+from polycontext.window.providers import Rendered
+from polycontext.window.turn import ToolCall, Turn
 from tests.laws.inputs import wire_turns
 
 SCALARS = st.one_of(
@@ -50,23 +49,6 @@ def broken_lists(draw: st.DrawFn, render: Callable[..., Rendered]) -> list[Any]:
         case _:
             node[step] = draw(ANYTHING)
     return messages
-
-
-def named(parsed: Parsed) -> list[Turn]:
-    """Return the parsed turns with resource ids."""
-    return [evolve(turn, resource_id=f"t{index}") for index, turn in enumerate(parsed.turns)]
-
-
-def digested(turns: Sequence[Turn], every: int = 1) -> list[Turn]:
-    """Return `turns` with every `every`-th result cut to a digest under a new id, the call kept."""
-    results = [index for index, turn in enumerate(turns) if turn.role is Role.TOOL][::every]
-    view = list(turns)
-    for index in results:
-        turn = view[index]
-        view[index] = evolve(
-            turn, content="[cut]", parts=(), resource_id=f"d{index}", sources=(turn.resource_id,)
-        )
-    return view
 
 
 def words(turns: Sequence[Turn]) -> list[tuple[str, str | None, tuple[ToolCall, ...], str | None]]:

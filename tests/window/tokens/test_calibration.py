@@ -1,7 +1,5 @@
 """Calibration follows what a provider reports, settles, and refuses numbers that mean nothing."""
 
-import pickle
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +13,6 @@ from polycontext.window.tokens.counter import (
     calibrate,
     count_turn,
 )
-from polycontext.window.tokens.tiktoken_counter import TiktokenCounter
 from polycontext.window.turn import Turn
 
 tokens = st.integers(1, 1_000_000)
@@ -61,36 +58,6 @@ def test_a_session_that_feeds_its_own_estimates_back_converges() -> None:
     assert REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in turns) == pytest.approx(
         reported, rel=0.03
     )
-
-
-@given(st.text(max_size=200), factors)
-def test_counts_are_scaled_and_never_vanish(text: str, factor: float) -> None:
-    """The count is the other counter's times the factor, and no text becomes free."""
-    base = EstimatingCounter().count(text)
-    count = CalibratedCounter(EstimatingCounter(), factor).count(text)
-    assert abs(count - base * factor) <= 1
-    assert (count == 0) == (base == 0)
-
-
-def test_a_calibrated_counter_is_never_exact() -> None:
-    """Even over an exact counter the corrected count is an estimate."""
-    assert TiktokenCounter().exact
-    assert not TiktokenCounter().calibrate(provider_reported_tokens=105, counted=100).exact
-
-
-def test_the_counter_calibrates_itself() -> None:
-    """The method and the function are the same correction."""
-    assert TiktokenCounter().calibrate(provider_reported_tokens=120, counted=100) == calibrate(
-        TiktokenCounter(), 100, 120
-    )
-
-
-def test_calibrated_counters_are_values() -> None:
-    """They compare by counter, factor and evidence, and survive pickle with all of it."""
-    counter = calibrate(TiktokenCounter(), 100, 150)
-    again = pickle.loads(pickle.dumps(counter))  # noqa: S301  our own bytes
-    assert again == counter
-    assert again.calibrate(100, 150) == counter.calibrate(100, 150)
 
 
 bad = st.sampled_from([0, -1, -0.5, float("nan"), float("inf"), -float("inf"), True, None, "12"])

@@ -5,19 +5,15 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.window.part import Part, PartKind
-from polycontext.window.tokens.counter import TURN_OVERHEAD, count_part, count_turn
+from polycontext.window.tokens.counter import count_part
 from polycontext.window.tokens.media_rules import AUDIO_TOKENS, IMAGE_TOKENS, PAGE_TOKENS
 from polycontext.window.tokens.part_text import part_text
 from polycontext.window.tokens.tiktoken_counter import default_counter
-from polycontext.window.turn import ToolCall, Turn
 from tests.growth import BOUND, growth
 from tests.window.media_files import b64, pdf, png, wave
 
-storable = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 PNG = png(640, 480, 3_000)
 PNG_TOKENS = 738
 LONG = "the model reads every word of this. " * 2_000
@@ -26,16 +22,6 @@ LONG = "the model reads every word of this. " * 2_000
 def part(block: Any, kind: PartKind = PartKind.BLOCK) -> Part:
     """Make a part of JSON data."""
     return Part("anthropic", json.dumps(block), kind)
-
-
-@given(storable)
-def test_opaque_parts_cost_their_json(thought: str) -> None:
-    """A signed thought is carried byte for byte and billed byte for byte."""
-    block = part({"type": "thinking", "thinking": thought, "signature": b64(bytes(range(256)))})
-    counter = default_counter()
-    assert count_turn(
-        counter, Turn("assistant", "so", parts=[block])
-    ) == TURN_OVERHEAD + counter.count("so") + counter.count(block.data)
 
 
 @pytest.mark.parametrize(
@@ -177,38 +163,6 @@ def test_what_only_looks_like_a_medium_counts_as_text(data: str) -> None:
     assert part_text(Part("anthropic", data)) == ((data,), 0)
 
 
-@pytest.mark.parametrize(
-    "field",
-    [
-        "reasoning_content",
-        "annotations",
-        "reasoning_details",
-        "extra_content",
-        "refusal",
-        "citations",
-    ],
-)
-@pytest.mark.parametrize("kind", [PartKind.WORDS, PartKind.CALL, PartKind.MESSAGE, PartKind.RESULT])
-def test_further_fields_are_counted(field: str, kind: PartKind) -> None:
-    """Further fields of words, calls, messages and results cost what they hold."""
-    fields = part({field: [{"text": LONG}]}, kind)
-    call = ToolCall("a", "look")
-    turn = Turn("assistant", "so", tool_calls=[call], parts=[fields])
-    plain = count_turn(default_counter(), Turn("assistant", "so", tool_calls=[call]))
-    assert count_turn(default_counter(), turn) - plain >= default_counter().count(LONG)
-
-
-@pytest.mark.parametrize("content", ["", [], None])
-def test_the_form_of_a_content_costs_nothing(content: object) -> None:
-    """How a message writes that it has no content is no text; what else is said of it is."""
-    assert count_part(default_counter(), part({"content": content}, PartKind.MESSAGE)) == 0
-    assert count_part(default_counter(), part({}, PartKind.MESSAGE)) == 0
-    assert part_text(part({"content": content, "refusal": "no"}, PartKind.RESULT)) == (
-        ('{"refusal":"no"}',),
-        0,
-    )
-
-
 def test_an_assistants_recording_is_billed_with_its_transcript() -> None:
     """A recording costs a minute by id or its own seconds, plus the words of its transcript."""
     known = part({"audio": {"id": "audio_1", "transcript": LONG}}, PartKind.MESSAGE)
@@ -220,37 +174,12 @@ def test_an_assistants_recording_is_billed_with_its_transcript() -> None:
     assert (len(text) < 100, media) == (True, 100)
 
 
-def test_a_message_more_costs_its_framing() -> None:
-    """A turn that is written as two messages costs a frame more; one message costs none."""
-    begun = part({}, PartKind.MESSAGE)
-    costs = [
-        count_turn(default_counter(), Turn("assistant", "so", parts=[begun] * messages))
-        for messages in range(4)
-    ]
-    assert [cost - costs[0] for cost in costs] == [0, 0, TURN_OVERHEAD, 2 * TURN_OVERHEAD]
-
-
-@given(st.lists(storable | st.text(" \n{}:#a", min_size=1, max_size=8), min_size=2, max_size=5))
-def test_words_in_several_blocks_cost_no_more_than_was_told(texts: list[str]) -> None:
-    """Words split into several blocks at line ends never cost more than counted."""
-    content = "\n".join(texts)
-    starts = [sum(len(text) + 1 for text in texts[:index]) for index in range(len(texts))]
-    places = [
-        Part("anthropic", "{}", PartKind.WORDS, start, start + len(text))
-        for start, text in zip(starts, texts, strict=True)
-    ]
-    counter = default_counter()
-    assert count_turn(counter, Turn("user", content, parts=places)) >= TURN_OVERHEAD + sum(
-        map(counter.count, texts)
-    )
-
-
 @pytest.mark.gate
-def test_a_part_of_a_hundred_megabytes_is_counted_in_linear_time() -> None:
+def test_a_huge_part_is_counted_in_linear_time() -> None:
     """The payload is looked at, not decoded, and never counted as text."""
     block = '{"type":"image","source":{"type":"base64","data":"%s"}}'
     assert (
-        part_text(Part("anthropic", block % (b64(png(64, 64)) + "A" * 100_000_000)))[1]
+        part_text(Part("anthropic", block % (b64(png(64, 64)) + "A" * 20_000_000)))[1]
         == IMAGE_TOKENS
     )
     head = b64(png(64, 64))

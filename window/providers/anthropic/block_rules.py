@@ -16,9 +16,7 @@ from ..layout import accepted, without
 from ..places import shown
 from ..wire import CHAT_BLOCKS, RESPONSES_BLOCKS, RESPONSES_ITEMS, Message
 from .message_rules import (
-    BLANK,
     CALL_NAME,
-    EXTRA,
     LIMITS,
     WHOLE,
     AnthropicPlace,
@@ -47,9 +45,7 @@ def _check_image(block: Message, at: AnthropicPlace) -> None:
     data, most = source["data"], LIMITS["image_text"]
     _check_base64(data, tagged, "picture", "image")
     if len(data) > most:
-        says = f"image exceeds 5 MB maximum: {len(data)} bytes > {most} bytes"
-        problem = f"has {len(data)} characters of base64"
-        raise tagged.fault("image-size", problem, f"at most {most}", says)
+        raise tagged.broken("image-size/text", length=len(data), most=most)
     _check_format(data, source["media_type"], tagged)
 
 
@@ -88,31 +84,22 @@ def _checked_source(
 
 def _check_base64(data: str, at: AnthropicPlace, what: str, name: str) -> None:
     if not data:
-        problem, says = f"is a {what} without data", f"{name} cannot be empty"
-        raise at.fault("bad-base64", problem, f"base64 of a {what}", says)
+        raise at.broken("bad-base64/empty", what=what, name=name)
     if not _BASE64.fullmatch(data) or len(data.replace("\n", "").replace("\r", "")) % 4:
-        legal = "base64 with its padding, and no data URL before it"
-        raise at.into("data").fault("bad-base64", "is not base64", legal, "invalid base64 data")
+        raise at.into("data").broken("bad-base64/form")
 
 
 def _check_format(data: str, told: str, at: AnthropicPlace) -> None:
     opening = head(data, HEADS[1])
     found = image_type(opening)
     if found is None:
-        problem, says = "is not a picture of a known format", "Could not process image"
-        raise at.fault("image-format", problem, ", ".join(_IMAGES), says)
+        raise at.broken("image-format/unknown")
     if found != told:
-        says = (
-            f"The image was specified using the {told} media type, but the image appears to be a "
-            f"{found} image"
-        )
-        problem = f"is said to be {told} and is {found}"
-        raise at.fault("image-format", problem, "the media type that the data have", says)
+        raise at.broken("image-format/other", told=told, found=found)
     size, most = image_size(opening), LIMITS["side"]
     if size and max(size.width, size.height) > most:
-        says = f"At least one of the image dimensions exceed max allowed size: {most} pixels"
-        problem = f"has {size.width} x {size.height} pixels"
-        raise at.into("data").fault("image-size", problem, f"at most {most} a side", says)
+        sides = {"width": size.width, "height": size.height}
+        raise at.into("data").broken("image-size/side", **sides, most=most)
 
 
 MARK = "cache_control"
@@ -193,9 +180,7 @@ def check_blocks_of(entry: Entry, index: int, *, newest: bool = True) -> None:
 def _check_in(block: Message, at: AnthropicPlace, role: str) -> None:
     kind = block["type"]
     if role == "system" and kind not in _IN_SYSTEM:
-        says = f"`{kind}` blocks are not permitted in `system` messages"
-        problem, legal = f"is {shown(kind)} in a system message", ", ".join(sorted(_IN_SYSTEM))
-        raise at.fault("misplaced-block", problem, legal, says)
+        raise at.broken("misplaced-block/system", kind=kind, shown=shown(kind))
     check_block(block, at)
 
 
@@ -227,8 +212,7 @@ def _check_text(block: Message, at: AnthropicPlace) -> None:
     """Raise an error for a text block without a visible character, even inside results."""
     refuse_empty_text(block, at)
     if not is_visible(block["text"]):
-        legal, says = "at least one visible character, or no such block", f"messages: {BLANK}"
-        raise at.fault("blank-text", "is nothing but white space", legal, says, whole=True)
+        raise at.broken("blank-text")
 
 
 def check_mark(block: Mapping[str, Any], at: AnthropicPlace) -> None:
@@ -240,8 +224,7 @@ def check_mark(block: Mapping[str, Any], at: AnthropicPlace) -> None:
     mark = block.get("cache_control")
     inner = at.into("cache_control")
     if "cache_control" in block and block.get("type") in THINKING:
-        problem, legal = "stands on a thinking block", "a breakpoint on another block"
-        raise inner.fault("cache-on-thinking", problem, legal, EXTRA)
+        raise inner.broken("cache-on-thinking")
     if mark is None:
         return
     if not isinstance(mark, Mapping) or mark.get("type") != "ephemeral":
@@ -305,8 +288,8 @@ def _check_fields(block: Message, at: AnthropicPlace) -> None:
     known = FIELDS.get(block["type"], block.keys())
     for name in block:
         if name not in known:
-            problem, legal = f"is not a field of a {block['type']} block", ", ".join(sorted(known))
-            raise at.into(name).fault("extra-field", problem, legal, EXTRA)
+            legal = ", ".join(sorted(known))
+            raise at.into(name).broken("extra-field/block", kind=block["type"], known=legal)
 
 
 def _check_thinking(block: Message, at: AnthropicPlace) -> None:
@@ -314,8 +297,7 @@ def _check_thinking(block: Message, at: AnthropicPlace) -> None:
     for name in ("data",) if kind == "redacted_thinking" else ("thinking", "signature"):
         given = at.needed("bad-thinking", block, name, str, _UNCHANGED)
         if not given and name != "thinking":
-            says = f"Invalid `{name}` in `{kind}` block"
-            raise at.into(name).fault("bad-thinking", "is empty", _UNCHANGED, says)
+            raise at.into(name).broken("bad-thinking", name=name, kind=kind)
 
 
 _UNCHANGED = "what the answer held, unchanged"
@@ -326,9 +308,7 @@ def _check_compaction(block: Message, at: AnthropicPlace) -> None:
     if not isinstance(content, str | None):
         raise spot.wrong_type("bad-compaction", str, content, "text, or null")
     if content == "":
-        legal = f"{_UNCHANGED}; null where there is no summary"
-        says = "String should have at least 1 character"
-        raise spot.fault("bad-compaction", "is empty", legal, says)
+        raise spot.broken("bad-compaction")
 
 
 _CHECKS: Mapping[str, Callable[[Message, AnthropicPlace], None]] = {
@@ -345,16 +325,11 @@ _CHECKS: Mapping[str, Callable[[Message, AnthropicPlace], None]] = {
 def _check_result(block: Message, at: AnthropicPlace) -> None:
     content, failed = block.get("content"), bool(block.get("is_error"))
     if failed and not content:
-        says = "content cannot be empty if `is_error` is true"
-        raise at.fault(
-            "empty-error", "tells of an error and says nothing", "content, or no is_error", says
-        )
+        raise at.broken("empty-error")
     if not isinstance(content, list):
         return
     for number, inner in enumerate(content):
         spot = at.into("content", number)
         if failed and inner["type"] != "text":
-            says = "all content must be type `text` if `is_error` is true"
-            problem = f"is {shown(inner['type'])} in a result that tells of an error"
-            raise spot.fault("error-content", problem, "text, or no is_error", says)
+            raise spot.broken("error-content", shown=shown(inner["type"]))
         check_block(inner, spot)

@@ -1,13 +1,16 @@
 """Anthropic's rules for the shape of one message, which it must meet to be parsed.
 
 Each rule was seen in recorded requests or in the wording of recorded errors; docs/providers.md
-lists them. The further rules for sending a message are in `block_rules`, and those for the order of
-messages in `order_rules`.
+lists them, and rules.json has their texts. The further rules for sending a message are in
+`block_rules`, and those for the order of messages in `order_rules`.
 """
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from re import Pattern
 
 from attrs import frozen
@@ -46,14 +49,23 @@ _ONLY_BY = {
 }
 
 
-REQUIRED = "Field required"
-EXTRA = "Extra inputs are not permitted"
-"""The vendor's wording for an unknown field."""
+_TABLE = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
+WORDINGS: Mapping[str, str] = _TABLE["shared"]
+"""The vendor's wordings that several rules share."""
 
-EMPTY_TEXT = "text content blocks must be non-empty"
-MARKED_EMPTY_TEXT = "cache_control cannot be set for empty text blocks"
-BLANK = "text content blocks must contain non-whitespace text"
-"""The vendor's wording for text without a visible character."""
+
+@cache
+def _rules() -> Mapping[str, Sequence[str]]:
+    """Return what is wrong, what is legal, and the vendor's wording, by rule.
+
+    The cases of a rule stand behind a slash. A fourth text says that the wording names no place.
+    """
+    names = re.compile("|".join(f"{{{name}}}" for name in WORDINGS))
+    return {
+        rule: [names.sub(lambda found: WORDINGS[found[0][1:-1]], text) for text in texts]
+        for rule, texts in _TABLE["rules"].items()
+    }
+
 
 _EXPECTED: Mapping[type, str] = {
     str: "Input should be a valid string",
@@ -80,15 +92,23 @@ class AnthropicPlace(Place):
         wording = says if whole or not dotted else f"{dotted}: {says}"
         return self.refuse(rule, f"{self.within} {problem}", legal, wording)
 
+    def broken(self, rule: str, **values: object) -> InvalidMessagesError:
+        """Return the error for breaking `rule` here, one of rules.json, whose texts take `values`.
+
+        Behind a slash is the case of the rule.
+        """
+        problem, legal, says, *whole = (text.format_map(values) for text in _rules()[rule])
+        return self.fault(rule.partition("/")[0], problem, legal, says, whole=bool(whole))
+
     def wrong(
-        self, rule: str, value: object, legal: str, says: str = REQUIRED
+        self, rule: str, value: object, legal: str, says: str = WORDINGS["REQUIRED"]
     ) -> InvalidMessagesError:
         """Return the error for a `value` that is not accepted here."""
         return self.fault(rule, f"is {shown(value)}", legal, says)
 
     def missing(self, rule: str, legal: str) -> InvalidMessagesError:
         """Return the error for a missing required value."""
-        return self.fault(rule, "is missing", legal, REQUIRED)
+        return self.fault(rule, "is missing", legal, WORDINGS["REQUIRED"])
 
     def wrong_type(
         self, rule: str, kind: type, value: object, legal: str = ""
@@ -109,7 +129,9 @@ class AnthropicPlace(Place):
     ) -> InvalidMessagesError:
         """Return the error for a `value` that is not text matching `pattern`."""
         says = f"String should match pattern '^{pattern.pattern}$'"
-        return self.wrong(rule, value, legal, says if isinstance(value, str) else REQUIRED)
+        return self.wrong(
+            rule, value, legal, says if isinstance(value, str) else WORDINGS["REQUIRED"]
+        )
 
     def unknown_tag(
         self, rule: str, tag: object, tags: Collection[str], problem: str, legal: str
@@ -175,14 +197,12 @@ def read_entry(
     at = WHOLE.into("messages", index)
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        problem, says = f"has the role {shown(role)}", f"Unexpected role {shown(role)}."
-        raise at.fault("unknown-role", problem, ", ".join(_ROLES), says)
+        raise at.broken("unknown-role", role=shown(role))
     fields = FIELDS_OF[role]
     for name in message:
         if sent and name not in fields:
-            problem, legal = f"has {shown(name)}, which is not a field of a message", sorted(fields)
-            says = f"messages.{index}.{name}: {EXTRA}"
-            raise at.fault("extra-field", problem, ", ".join(legal), says, whole=True)
+            names = {"name": name, "shown": shown(name), "known": ", ".join(sorted(fields))}
+            raise at.broken("extra-field/message", index=index, **names)
     blocks = message_blocks(message, at)
     is_silent = role == "system" and bool(message.get("output_config"))
     if sent or role != "assistant":
@@ -203,8 +223,7 @@ def message_blocks(message: Message, at: AnthropicPlace) -> list[Message]:
         case list() as blocks:
             return check_blocks(blocks, Place(at.provider, inner.steps))
         case None:
-            problem = f"is missing in a {shown(message['role'])} message"
-            raise inner.fault("missing-content", problem, _CONTENT, REQUIRED)
+            raise inner.broken("missing-content", role=shown(message["role"]))
         case other:
             raise inner.wrong_type("bad-content", list, other, _CONTENT)
 
@@ -220,36 +239,24 @@ def _refuse_empty(
             refuse_empty_text(block, at.into("content", number, "!text"))
     a_message = f"{'an' if role == 'assistant' else 'a'} {role} message"
     if not blocks and not may_be_empty:
-        legal = "content; only a final assistant message may be empty"
-        says = (
-            "all messages must have non-empty content except for the optional final assistant "
-            "message"
-        )
-        raise at.fault("empty-message", f"is {a_message} without content", legal, says)
+        raise at.broken("empty-message/none", message=a_message)
     if blocks and all(
         block["type"] == "text" and not is_visible(block["text"]) for block in blocks
     ):
-        problem = f"is {a_message} of nothing but white space"
-        legal, says = "at least one visible character", f"messages: {BLANK}"
-        raise at.fault("empty-message", problem, legal, says, whole=True)
+        raise at.broken("empty-message/blank", message=a_message)
 
 
 def refuse_empty_text(block: Message, at: AnthropicPlace) -> None:
     """Raise `InvalidMessagesError` (rule empty-text) for a block of text without text."""
     if not block["text"]:
-        marked = block.get("cache_control") is not None
-        says = MARKED_EMPTY_TEXT if marked else f"messages: {EMPTY_TEXT}"
-        legal = "text blocks with text, or no such block"
-        raise at.fault("empty-text", "is an empty text block", legal, says, whole=not marked)
+        is_marked = block.get("cache_control") is not None
+        raise at.broken("empty-text/marked" if is_marked else "empty-text/plain")
 
 
 def _check_block(block: Message, role: str, at: AnthropicPlace, *, sent: bool) -> None:
     kind = block["type"]
     if role != _ONLY_BY.get(kind, role):
-        owner = _ONLY_BY[kind]
-        says = f"`{kind}` blocks can only be in `{owner}` messages"
-        problem, legal = f"is {kind} in a {role} message", f"{kind} in {owner} messages only"
-        raise at.fault("misplaced-block", problem, legal, says)
+        raise at.broken("misplaced-block/role", kind=kind, role=role, owner=_ONLY_BY[kind])
     if kind == "tool_use":
         _check_call(block, at.into("!tool_use"), CALL_ID if sent else _ANY_ID)
     elif kind == "tool_result":
@@ -287,19 +294,6 @@ def _refuse_late_results(blocks: list[Message], at: AnthropicPlace) -> None:
         if before["type"] != "tool_result" and block["type"] == "tool_result":
             # The vendor does not recognise a result after other blocks, and reports the call as
             # unanswered.
-            caller = f"messages.{max((at.index or 0) - 1, 0)}"
-            says = f"{caller}: {unanswered_wording(str(block.get('tool_use_id')))}"
-            problem, legal = (
-                "is a result behind other blocks",
-                "results at the start of a user message",
-            )
+            caller = max((at.index or 0) - 1, 0)
             spot = at.into("content", number)
-            raise spot.fault("results-first", problem, legal, says, whole=True)
-
-
-def unanswered_wording(calls: str) -> str:
-    """Return the vendor's wording for `calls` without a result."""
-    return (
-        f"`tool_use` ids were found without `tool_result` blocks immediately after: {calls}. "
-        "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-    )
+            raise spot.broken("results-first", caller=caller, calls=block.get("tool_use_id"))

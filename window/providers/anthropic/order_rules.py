@@ -6,14 +6,12 @@ from typing import Any
 from attrs import define, field
 
 from ...errors import InvalidMessagesError
-from ...request_limits import Load
 from ..judge import ListJudge, raise_first, text_ids
-from ..media_room import load_of
 from ..places import shown
-from ..tool_pairs import BEHIND_CALL, ONE_RESULT, without_results
-from ..wire import Message, Provider
-from .block_rules import THINKING, check_blocks_of, each_block, marks
-from .message_rules import LIMITS, WHOLE, AnthropicPlace, block_at, read_entry, unanswered_wording
+from ..tool_pairs import without_results
+from ..wire import Message
+from .block_rules import THINKING, check_blocks_of, marks
+from .message_rules import LIMITS, WHOLE, AnthropicPlace, block_at, read_entry
 
 
 @define
@@ -31,8 +29,12 @@ class Judge(ListJudge):
     system: int | None = None
     """The last message, if it is a system message that an assistant message must follow."""
     led_by_system: bool = False
-    misplaced: tuple[int, tuple[str, str, str]] | None = None
-    """The index of the first misplaced system message, and what is wrong with it."""
+    misplaced: tuple[int, str] | None = None
+    """The index of the first misplaced system message, and which rule it breaks.
+
+    Unless it leads the list, a system message must follow a user message or a server tool's result,
+    and precede an assistant message or end the list.
+    """
     waiting: dict[str, int] = field(factory=dict)
     """The calls without a result, by id, with the index of their message."""
     answered: frozenset[str] = frozenset()
@@ -44,9 +46,6 @@ class Judge(ListJudge):
     """The end of the last assistant run: index, type of the last block, if it ends in a space."""
     compaction: int | None = None
     marks: tuple[tuple[str, AnthropicPlace], ...] = ()
-    load: Load = field(factory=Load)
-    widest: AnthropicPlace | None = None
-    """The first image that may not stand beside many others."""
 
     def add(self, entry: Message) -> None:
         """Check the next message, of which only a final one of the assistant may be empty."""
@@ -61,7 +60,7 @@ class Judge(ListJudge):
         elif read.blocks:
             self._add_system(index)
         self.role = read.role
-        self._add_load(read.blocks, index)
+        self.marks += tuple(marks(read.blocks, WHOLE.into("messages", index, "content")))
 
     def pardon(self, entry: Mapping[str, Any]) -> None:
         """Continue after a message that broke a rule, with only its own calls open."""
@@ -80,20 +79,16 @@ class Judge(ListJudge):
         With `allow_open_tail`, it may also end with assistant text that ends in white space.
         """
         if self.misplaced is not None:
-            yield _misplaced(*self.misplaced)
+            index, rule = self.misplaced
+            yield WHOLE.into("messages", index).broken(rule)
         if not allow_open_tail:
             yield from _unanswered(self.waiting)
         if self.role == "assistant" and not allow_open_tail:
             yield from _thinking_last(self.tail)
             index, _, blank = self.tail
             if blank:
-                says = "messages: final assistant content cannot end with trailing whitespace"
-                problem = "is the final assistant message and ends in white space"
-                yield WHOLE.into("messages", index).fault(
-                    "trailing-whitespace", problem, "a final text without it", says, whole=True
-                )
+                yield WHOLE.into("messages", index).broken("trailing-whitespace")
         yield from mark_errors(self.marks)
-        yield from self._media_errors()
 
     def _add_user(self, blocks: Sequence[Message], index: int) -> None:
         results = [block for block in blocks if block["type"] == "tool_result"]
@@ -110,7 +105,7 @@ class Judge(ListJudge):
         if others:
             raise_first(_unanswered(waiting))
         if self.role == "system" and self.system is not None:
-            self.misplaced = self.misplaced or (self.system, _BEFORE_USER)
+            self.misplaced = self.misplaced or (self.system, "system-place/before")
         self.has_begun, self.system = True, None
         self.waiting, self.answered = waiting, frozenset() if others else frozenset(answered)
 
@@ -122,9 +117,7 @@ class Judge(ListJudge):
             if block["type"] != "tool_use":
                 continue
             if block["id"] in own or any(block["id"] in ids for ids in self.called):
-                problem = f"has the id of another call: the id {shown(block['id'])} is used twice"
-                legal, says = "one id a call within a request", "`tool_use` ids must be unique"
-                raise block_at(index, number).fault("duplicate-call-id", problem, legal, says)
+                raise block_at(index, number).broken("duplicate-call-id", shown=shown(block["id"]))
             own[block["id"]] = index
         servers, compaction = self._servers_after(blocks, index), self._compacted(blocks, index)
         kinds, blank = [block["type"] for block in blocks], False
@@ -143,7 +136,7 @@ class Judge(ListJudge):
             self.led_by_system = True
             return
         if self.role == "assistant" and not (self.tail[1] or "").endswith("_tool_result"):
-            self.misplaced = self.misplaced or (index, _BEHIND_ASSISTANT)
+            self.misplaced = self.misplaced or (index, "system-place/after")
         self.system = index
 
     def _compacted(self, blocks: Sequence[Message], index: int) -> int | None:
@@ -155,17 +148,9 @@ class Judge(ListJudge):
             if block.get("signature") and block.get("content") is not None:
                 at = block_at(index, number)
                 if found is not None:
-                    says = (
-                        "more than one `compaction` block with content. Send only the block the "
-                        "conversation returned last."
-                    )
-                    problem = "is a second compaction block"
-                    raise at.fault("compaction-ambiguous", problem, "the newest one alone", says)
+                    raise at.broken("compaction-ambiguous")
                 if self.has_begun or number:
-                    says = "the `compaction` block must be the first block of the conversation"
-                    problem = "is a compaction block behind other blocks"
-                    legal = "first, in place of what it sums up"
-                    raise at.fault("compaction-place", problem, legal, says)
+                    raise at.broken("compaction-place")
             found = index
         return found
 
@@ -184,55 +169,18 @@ class Judge(ListJudge):
                 waiting[_server_id(block, at)] = (called, index)
             elif is_server_result(block) and waiting.pop(block["tool_use_id"], None) is None:
                 owner = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
-                says = (
-                    f"unexpected `tool_use_id` found in `{kind}` blocks: {block['tool_use_id']}. "
-                    f"Each `{kind}` block must have a corresponding `{owner}` block before it."
-                )
-                problem = f"is a {kind} with no call {shown(block['tool_use_id'])} before it"
-                legal = f"results behind their {owner}, in the same message"
-                raise at.fault("orphan-server-result", problem, legal, says)
+                call = block["tool_use_id"]
+                names = {"kind": kind, "owner": owner, "call": call, "shown": shown(call)}
+                raise at.broken("orphan-server-result", **names)
         return waiting
 
     def _unanswered_server(self) -> InvalidMessagesError:
         """Return the error for a server tool call that has no result when the user speaks."""
         call_id, (name, index) = next(iter(self.servers.items()))
         result = "mcp_tool_result" if name == _MCP else f"{name}_tool_result"
-        says = (
-            f"`{name}` tool use with id `{call_id}` was found without a corresponding `{result}` "
-            "block"
-        )
-        problem = f"calls the server tool {shown(name)} and holds no result for {shown(call_id)}"
-        return WHOLE.into("messages", index).fault(
-            "unanswered-server-call", problem, "its result in the same message, or neither", says
-        )
-
-    def _add_load(self, blocks: Sequence[Message], index: int) -> None:
-        """Add up the cache breakpoints and media, whose number in a request is limited."""
-        at = WHOLE.into("messages", index, "content")
-        self.marks += tuple(marks(blocks, at))
-        for block, spot in each_block(blocks, at):
-            if (added := load_of(Provider.ANTHROPIC, block)) is not None:
-                self.load = self.load + added
-                if added["wide"] and self.widest is None:
-                    self.widest = spot.into("!image", "source", "!base64", "data")
-
-    def _media_errors(self) -> Iterator[InvalidMessagesError]:
-        """Yield the errors of too many or too big media (rules too-much-media, image-size)."""
-        images, media = self.load["images"], self.load["media"]
-        limit = LIMITS["images" if images > LIMITS["images"] else "media"]
-        if media > limit:
-            says = f"Too much media: {media - images} document pages + {images} images > {limit}"
-            problem = f"hold {media} pictures and pages"
-            at = WHOLE.into("messages")
-            yield at.fault("too-much-media", problem, f"at most {limit}", says, whole=True)
-        if self.widest is not None and images > LIMITS["many"]:
-            pixels = LIMITS["side_of_many"]
-            says = (
-                "At least one of the image dimensions exceed max allowed size for many-image "
-                f"requests: {pixels} pixels"
-            )
-            legal = f"at most {pixels} where there are more than {LIMITS['many']} pictures"
-            yield self.widest.fault("image-size", "is too wide", legal, says)
+        names = {"name": name, "tool": shown(name), "call": call_id, "shown": shown(call_id)}
+        at = WHOLE.into("messages", index)
+        return at.broken("unanswered-server-call", result=result, **names)
 
 
 def mark_errors(found: Sequence[tuple[str, AnthropicPlace]]) -> Iterator[InvalidMessagesError]:
@@ -242,39 +190,20 @@ def mark_errors(found: Sequence[tuple[str, AnthropicPlace]]) -> Iterator[Invalid
     """
     most = LIMITS["marks"]
     if len(found) > most:
-        says = f"A maximum of {most} blocks with cache_control may be provided. Found {len(found)}."
-        problem, legal = f"is cache breakpoint number {most + 1} of {len(found)}", f"at most {most}"
-        yield found[most][1].fault("cache-marks", problem, legal, says, whole=True)
+        numbers = {"number": most + 1, "count": len(found), "most": most}
+        yield found[most][1].broken("cache-marks", **numbers)
     short = False
     for ttl, at in found:
         if ttl == "1h" and short:
-            says = (
-                "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control "
-                "block. Note that blocks are processed in the following order: `tools`, `system`, "
-                "`messages`."
-            )
-            yield at.into("ttl").fault(
-                "cache-order", "is 1h behind one of 5m", "longer times before shorter ones", says
-            )
+            yield at.into("ttl").broken("cache-order")
         short = short or ttl == "5m"
 
 
 def _answer(call_id: str, waiting: dict[str, int], answered: set[str], at: AnthropicPlace) -> None:
     if call_id in answered:
-        says = (
-            "each tool_use must have a single result. Found multiple `tool_result` blocks with "
-            f"id: {call_id}"
-        )
-        problem = f"is a second result of call {shown(call_id)}"
-        raise at.fault("duplicate-result", problem, "one result a call", says)
+        raise at.broken("duplicate-result", call=call_id, shown=shown(call_id))
     if call_id not in waiting:
-        says = (
-            f"unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. "
-            "Each `tool_result` block must have a corresponding `tool_use` block in the previous "
-            "message."
-        )
-        problem = f"is a result with no call {shown(call_id)} directly before it"
-        raise at.fault("orphan-result", problem, BEHIND_CALL, says)
+        raise at.broken("orphan-result", call=call_id, shown=shown(call_id))
     del waiting[call_id]
     answered.add(call_id)
 
@@ -312,42 +241,14 @@ def caller_of(block: Message) -> str | None:
     return str(caller.get("tool_id"))
 
 
-def _misplaced(index: int, wrong: tuple[str, str, str]) -> InvalidMessagesError:
-    """Return the error for a misplaced system message (rule system-place).
-
-    Unless it leads the list, a system message must follow a user message or a server tool's result,
-    and precede an assistant message or end the list.
-    """
-    what, problem, legal = wrong
-    says = (
-        f"role 'system' must {what}; the directive-only form (content: [] with output_config) is "
-        "accepted at any position"
-    )
-    return WHOLE.into("messages", index).fault("system-place", problem, legal, says)
-
-
-_BEFORE_USER = (
-    "precede an 'assistant' message or end the array",
-    "is a system message before a user's",
-    "one at the end, or before the assistant's",
-)
-_BEHIND_ASSISTANT = (
-    "follow a 'user' message or an 'assistant' message ending in a server tool result",
-    "is a system message behind the assistant's",
-    "one behind a user message",
-)
-
-
 def _thinking_last(tail: tuple[int, str | None, bool]) -> Iterator[InvalidMessagesError]:
     index, kind, _ = tail
     if kind in THINKING:
-        says = f"The final block in an assistant message cannot be `{kind}`."
-        legal = "text or calls behind the thinking, or neither"
-        yield WHOLE.into("messages", index).fault("thinking-last", f"ends in {kind}", legal, says)
+        yield WHOLE.into("messages", index).broken("thinking-last", kind=kind)
 
 
 def _unanswered(waiting: Mapping[str, int]) -> Iterator[InvalidMessagesError]:
     if waiting:
         at = WHOLE.into("messages", next(iter(waiting.values())))
-        problem, says = f"has {without_results([*waiting])}", unanswered_wording(", ".join(waiting))
-        yield at.fault("unanswered-call", problem, ONE_RESULT, says)
+        problem = without_results([*waiting])
+        yield at.broken("unanswered-call", problem=problem, calls=", ".join(waiting))

@@ -59,17 +59,10 @@ def check_entry(entry: Entry, index: int) -> None:
     for number, block in enumerate(entry.blocks):
         at = block_at(index, number)
         if entry.role == "assistant" and block["type"] == "document":
-            says = "`document` blocks are not permitted in `assistant` messages"
-            problem, legal = "is document in an assistant message", "documents in user messages"
-            raise at.fault("misplaced-block", problem, legal, says)
+            raise at.broken("misplaced-block/document")
         place = _cited(block, at) if entry.role == "user" else None
         if place is not None:
-            problem, legal = (
-                "are citations on text in a user message",
-                "citations on the assistant's text only",
-            )
-            says = "`citations` are not permitted on `text` blocks in `user` messages"
-            raise place.fault("user-citations", problem, legal, says)
+            raise place.broken("user-citations")
 
 
 def adapted(block: Message, role: str) -> Message:

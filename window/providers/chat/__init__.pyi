@@ -1,9 +1,5 @@
-from .messages import Writer, define_tools, parse
-from .rules import Judge
+from . import rules
 
 __all__ = [
-    "Judge",
-    "Writer",
-    "define_tools",
-    "parse",
+    "rules",
 ]

@@ -1,13 +1,6 @@
-from .item_rules import ID_STARTS
-from .messages import parse
-from .rules import ANSWERS, Judge
-from .writer import Writer, define_tools
+from . import item_rules, rules
 
 __all__ = [
-    "ANSWERS",
-    "ID_STARTS",
-    "Judge",
-    "Writer",
-    "define_tools",
-    "parse",
+    "item_rules",
+    "rules",
 ]
