@@ -8,9 +8,9 @@ from uuid import uuid4
 from attrs import define
 
 from polycontext.base import PolycontextError
-from polycontext.models import Answering, in_whole_characters, metadata_of, settle
+from polycontext.models.answers import Answering, in_whole_characters, metadata_of, settle
 from polycontext.nodes.endings import kept_ending
-from polycontext.pills import asend_resolved
+from polycontext.pills.message import asend_resolved
 from polycontext.polynomial import ContextSession
 
 from . import options

@@ -34,7 +34,8 @@ from polycontext.base.effects import (
     twin,
     within,
 )
-from polycontext.cost import Tokens, cost_of, prices_of, reported_tokens
+from polycontext.cost import cost_of, prices_of
+from polycontext.cost.reports import Tokens, reported_tokens
 from polycontext.pressure import Plan, SummaryUsage, report_usage
 from polycontext.pressure.gist import GistJob
 from polycontext.pressure.notes import Fact, Section, clip, facts_of

@@ -17,8 +17,16 @@ from polycontext.window import Role, Turn
 
 from ..checks import texts
 from ..condensation import condense, share_out
-from ..entities import EntityContext, EntityMode, get_entity_context
-from ..entities.presentation import ENTITY_TABLE, Detail, Tier, entity_parts, visible_entities
+from ..entities.presentation import (
+    ENTITY_TABLE,
+    Detail,
+    EntityMode,
+    Tier,
+    entity_parts,
+    visible_entities,
+)
+from ..entities.records import EntityContext
+from ..entities.registry import get_entity_context
 from ..history import (
     RECENT_ONLY,
     ConversationHistory,
@@ -30,10 +38,10 @@ from ..history import (
     spoken_text,
     visible_conversation,
 )
-from ..memory import ConversationContext
+from ..memory.conversation import ConversationContext
 from ..prompt_text import Entry, Part, drop_empty, pin, quote
-from ..prompts import PromptBuilder, Template
-from ..prompts.builder import package_prompts
+from ..prompts import Template
+from ..prompts.builder import PromptBuilder, package_prompts
 from ..reasoning import CurationSummary, ReasoningTrace, reasoning_parts, visible_reasoning
 from .budget import Fitted, NodeBudgetError, fit
 from .node import Material, Node, Now, Section

@@ -11,10 +11,9 @@ from polycontext.agent_context import (
     AgentContext,
     ContextValidator,
     ContextViolationError,
-    Fact,
     extend_lists,
 )
-from polycontext.agent_context.records import ErrorReport
+from polycontext.agent_context.records import ErrorReport, Fact
 from polycontext.agent_context.validator import DEFAULT_RIGHTS
 from polycontext.base import InvalidDataError, UnknownNameError
 from tests.agent_context.changes import START

@@ -15,8 +15,6 @@ from obstore.store import LocalStore
 
 from polycontext.agent_context import (
     AgentContext,
-    Artifact,
-    ArtifactError,
     ArtifactExternalizer,
     ArtifactFault,
     ContextLimits,
@@ -29,9 +27,10 @@ from polycontext.agent_context import (
     serialize,
 )
 from polycontext.agent_context.artifacts import encode_content
+from polycontext.agent_context.errors import ArtifactError
 from polycontext.agent_context.json_text import is_same
 from polycontext.agent_context.object_store import FolderObjects
-from polycontext.agent_context.records import ExternalContent
+from polycontext.agent_context.records import Artifact, ExternalContent
 from polycontext.base import InvalidDataError, InvalidOptionError, MissingExtraError
 from tests.agent_context.changes import START, write
 from tests.agent_context.strategies import JSON

@@ -9,20 +9,12 @@ import pytest
 from hypothesis import given
 
 from benchmarks.fuzz_agent_context import fuzz
-from polycontext.agent_context import (
-    AgentContext,
-    Fact,
-    Intent,
-    UnknownVersionError,
-    deserialize,
-    get_stats,
-    json_schema,
-    serialize,
-)
+from polycontext.agent_context import AgentContext, deserialize, get_stats, json_schema, serialize
 from polycontext.agent_context.codec import SCHEMA_FILE
+from polycontext.agent_context.errors import UnknownVersionError
 from polycontext.agent_context.json_text import dumps
 from polycontext.agent_context.record_base import Record, layout
-from polycontext.agent_context.records import ValidationReport
+from polycontext.agent_context.records import Fact, Intent, ValidationReport
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import MAX_DEPTH
 from tests.agent_context.strategies import CONTEXTS, RECORDS

@@ -13,14 +13,12 @@ from polycontext.agent_context import (
     AgentContext,
     ContextPatch,
     DiffTracker,
-    Fact,
-    Intent,
     deserialize,
     diff,
     serialize,
 )
 from polycontext.agent_context.json_text import canonical, dumps
-from polycontext.agent_context.records import ContextDiff, utc_now
+from polycontext.agent_context.records import ContextDiff, Fact, Intent, utc_now
 from polycontext.base import InvalidDataError, UnknownNameError
 from tests.agent_context.changes import FACTS, RICH, START, chains, write
 

@@ -11,25 +11,25 @@ from hypothesis import strategies as st
 
 from polycontext.agent_context import (
     AgentContext,
-    Artifact,
-    Conclusion,
     ContextLimits,
     ContextSizeChecker,
     ContextSizeError,
-    ContextSizeWarning,
     ContextValidator,
-    Fact,
     get_stats,
     serialize,
 )
 from polycontext.agent_context import limits as measuring
+from polycontext.agent_context.errors import ContextSizeWarning
 from polycontext.agent_context.json_text import dumps
 from polycontext.agent_context.kinds import Shape
 from polycontext.agent_context.record_base import with_changes
 from polycontext.agent_context.records import (
     AgentRun,
+    Artifact,
     AuditContext,
+    Conclusion,
     ExternalContent,
+    Fact,
     ReasoningContext,
     RetrievalContext,
 )

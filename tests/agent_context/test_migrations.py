@@ -5,14 +5,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.agent_context import (
-    AgentContext,
-    MigrationError,
-    MigrationRegistry,
-    UnknownVersionError,
-    deserialize,
-    serialize,
-)
+from polycontext.agent_context import AgentContext, MigrationRegistry, deserialize, serialize
+from polycontext.agent_context.errors import MigrationError, UnknownVersionError
 from polycontext.agent_context.migrations import MIGRATIONS
 from polycontext.agent_context.records import SCHEMA_VERSION
 from polycontext.base import InvalidDataError, InvalidOptionError

@@ -12,13 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import agent_context
-from polycontext.agent_context import AgentContext, Artifact, Fact, Intent, records
+from polycontext.agent_context import AgentContext, records
 from polycontext.agent_context.kinds import Shape
 from polycontext.agent_context.record_base import Record, layout, with_changes
 from polycontext.agent_context.records import (
     AgentMetrics,
     AgentRun,
+    Artifact,
     ExternalContent,
+    Fact,
+    Intent,
     LLMUsage,
     PerformanceData,
     ReasoningContext,

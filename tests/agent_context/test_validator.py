@@ -6,17 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.agent_context import (
-    AgentContext,
-    ContextValidator,
-    ContextViolationError,
-    Fact,
-    Intent,
-)
+from polycontext.agent_context import AgentContext, ContextValidator, ContextViolationError
 from polycontext.agent_context.consistency import WITH_IDS
 from polycontext.agent_context.kinds import Shape
 from polycontext.agent_context.record_base import with_changes
-from polycontext.agent_context.records import AgentRecord
+from polycontext.agent_context.records import AgentRecord, Fact, Intent
 from polycontext.agent_context.schema import SCHEMA, all_keys
 from polycontext.agent_context.validator import DEFAULT_RIGHTS
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from polycontext.agents import Agent, AgentMachine, ModelRequest, Tool
+from polycontext.agents import Agent, AgentMachine, Tool
+from polycontext.agents.requests import ModelRequest
 from polycontext.polynomial import ContextSession
 
 RECIPES = {"r1-81b7d3c4": "Tomato soup", "r2-55aa11bb": "Miso soup"}

@@ -14,15 +14,9 @@ from uuid import uuid4
 import pytest
 from attrs import evolve, frozen
 
-from polycontext.agents import (
-    Agent,
-    AgentMachine,
-    AnswerError,
-    ModelRequest,
-    NodeRegion,
-    Tool,
-    ToolError,
-)
+from polycontext.agents import Agent, AgentMachine, NodeRegion, Tool, ToolError
+from polycontext.agents.forms import AnswerError
+from polycontext.agents.requests import ModelRequest
 from polycontext.agents.tools import as_data
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.nodes import PromptBuilder

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from polycontext.agents import Agent, AgentAnswering, AgentMachine, ModelRequest, Tool
+from polycontext.agents import Agent, AgentAnswering, AgentMachine, Tool
+from polycontext.agents.requests import ModelRequest
 from polycontext.base import InvalidDataError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore

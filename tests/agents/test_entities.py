@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from polycontext.agents import Agent, AgentMachine, Tool, ToolError
-from polycontext.nodes.entities import EntityVerb, SessionIdRegistry, UnknownRefError
+from polycontext.nodes import SessionIdRegistry
+from polycontext.nodes.entities.records import EntityVerb, UnknownRefError
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel
 from tests.agents.kitchen import PLANNED, UNDERSTOOD, use

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from polycontext.agents import Agent, AgentMachine, Recollection
-from polycontext.nodes.entities import EntityVerb, SessionIdRegistry
+from polycontext.nodes import SessionIdRegistry
+from polycontext.nodes.entities.records import EntityVerb
 from polycontext.polynomial import ContextSession
 from polycontext.testing import FAST, ScriptedModel
 from polycontext.window import Role, ToolCall

@@ -9,8 +9,9 @@ from typing import Any, Literal
 import pytest
 from attrs import field, frozen
 
-from polycontext.agents import Deed, Form, Plan, Ref, Understanding, read_answer, schema_of
-from polycontext.agents.forms import data_of, parameters_of, without_words
+from polycontext.agents import Form, Ref
+from polycontext.agents.answers import Deed, Plan, Understanding
+from polycontext.agents.forms import data_of, parameters_of, read_answer, schema_of, without_words
 from polycontext.base import InvalidDataError, InvalidOptionError
 from tests.agents.kitchen import UNDERSTOOD
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.agents import Agent, AgentMachine, ModelRequest
+from polycontext.agents import Agent, AgentMachine
+from polycontext.agents.requests import ModelRequest
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import MoveEvent, TurnEvent
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore

@@ -8,8 +8,9 @@ import pytest
 from attrs import frozen
 from statemachine import State
 
-from polycontext.agents import Agent, AgentMachine, AgentMemory, AnswerError, Form, NodeRegion
+from polycontext.agents import Agent, AgentMachine, AgentMemory, Form, NodeRegion
 from polycontext.agents.answers import NODES
+from polycontext.agents.forms import AnswerError
 from polycontext.base import PolycontextError
 from polycontext.nodes.builders import Node
 from polycontext.polynomial import ContextSession

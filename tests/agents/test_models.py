@@ -11,8 +11,9 @@ import pytest
 
 from polycontext.adapters import anthropic as anthropic_adapter
 from polycontext.adapters import openai as openai_adapter
-from polycontext.agents import Agent, AgentMachine, ModelRequest, model_of
+from polycontext.agents import Agent, AgentMachine, model_of
 from polycontext.agents.models import ANTHROPIC, CHAT, SdkModel
+from polycontext.agents.requests import ModelRequest
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import spent_in

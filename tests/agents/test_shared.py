@@ -9,16 +9,15 @@ import pytest
 
 from polycontext.agent_context import (
     FORGOTTEN,
-    ArtifactError,
     ContextLimits,
     ContextSizeChecker,
     ContextSizeError,
-    ContextSizeWarning,
     ContextViolationError,
     ObjectStoreExternalizer,
     get_stats,
     to_data,
 )
+from polycontext.agent_context.errors import ArtifactError, ContextSizeWarning
 from polycontext.agents import AgentMachine, SharedContext, SharedMachine, WriterRegion
 from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.linearity import UNIX_EPOCH

@@ -9,7 +9,7 @@ from polycontext.agents import Agent, AgentMachine
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import Now, PromptBuilder
 from polycontext.nodes.builders import Node, build_context
-from polycontext.nodes.prompts import TemplateError
+from polycontext.nodes.prompts.template import TemplateError
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel
 from tests.agents.kitchen import SCRIPT, tools

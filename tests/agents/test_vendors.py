@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.agents import Deed, Understanding, schema_of
+from polycontext.agents.answers import Deed, Understanding
+from polycontext.agents.forms import schema_of
 from polycontext.base.errors import is_installed
 from tests.agents.vendors import MODELS, converse, faults_of
 from tests.house import gated

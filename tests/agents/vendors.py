@@ -21,7 +21,8 @@ from typing import Any
 from attrs import define, field
 from jsonschema import Draft202012Validator
 
-from polycontext.agents import Agent, AgentMachine, ModelRequest, model_of
+from polycontext.agents import Agent, AgentMachine, model_of
+from polycontext.agents.requests import ModelRequest
 from polycontext.polynomial import ContextSession
 from polycontext.testing.strict import StrictServer
 from tests.agents.kitchen import RandomModel, tools

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.bulk import Pool, RowCompressor, certificate, certify, certify_file, measure
+from polycontext.bulk import Pool, RowCompressor, certificate, certify_file
 from polycontext.bulk.bounds import count_bound, share_bound
-from polycontext.bulk.certificate import Loss
+from polycontext.bulk.certificate import Loss, certify, measure
 from tests.bulk.data_sets import as_lines, saved
 from tests.cli.command import assistant, chat, result, user
 from tests.growth import BOUND, growth

@@ -9,7 +9,8 @@ import pytest
 
 from polycontext import project
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.bulk import Rejected, RowCompressor, compress_file, compress_rows
+from polycontext.bulk import RowCompressor, compress_file, compress_rows
+from polycontext.bulk.pieces import Rejected
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window.providers import check
 from tests.bulk.data_sets import BUDGET, rows

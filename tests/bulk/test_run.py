@@ -13,7 +13,8 @@ import pytest
 import zstandard
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.bulk import Pool, Progress, Report, RowCompressor, compress_file, lines, run
+from polycontext.bulk import Pool, RowCompressor, compress_file, lines, run
+from polycontext.bulk.run import Progress, Report
 from polycontext.polynomial.stores import FileLock
 from tests.bulk.data_sets import BUDGET, as_lines, little_space, read, rows, saved
 from tests.cli.command import chat

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.cost import Cost, Meter, SpendingError, Tokens, reported_tokens
+from polycontext.cost import Meter, SpendingError
+from polycontext.cost.meter import Cost
+from polycontext.cost.reports import Tokens, reported_tokens
 from polycontext.polynomial import ContextSession
 from polycontext.pressure.cache import CachePlan
 from polycontext.pressure.schedule import Prices

@@ -12,8 +12,9 @@ import pytest
 
 from polycontext.base import InvalidOptionError, MissingExtraError, UnknownNameError
 from polycontext.linearity import ResourceClass
-from polycontext.models import AnthropicSummariser, NoSummaryError, OpenAISummariser
+from polycontext.models import AnthropicSummariser, OpenAISummariser
 from polycontext.models.anthropic_summariser import mark_blocks
+from polycontext.models.model_summariser import NoSummaryError
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import CompressionResult, ContextProjector
 from polycontext.pressure.gist import is_summary

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator, ValidationError
 
 from polycontext.base import InvalidDataError
-from polycontext.pills import Pill, PillDocument, PillType, document_from_json, document_to_json
+from polycontext.pills import PillDocument, document_from_json, document_to_json
 from polycontext.pills.codec import pill_from_json, pill_schema, pill_to_json
-from polycontext.pills.pill import TextProperties
+from polycontext.pills.pill import Pill, PillType, TextProperties
 
 LOST = st.builds(
     TextProperties,

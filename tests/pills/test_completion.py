@@ -8,17 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.pills import (
-    BufferResolver,
-    Candidate,
-    Completer,
-    FileResolver,
-    InvalidPillNameError,
-    Pill,
-    PillType,
-    SymbolResolver,
-    tree,
-)
+from polycontext.pills import BufferResolver, Completer, FileResolver, SymbolResolver, tree
+from polycontext.pills.errors import InvalidPillNameError
+from polycontext.pills.pill import Pill, PillType
+from polycontext.pills.resolver import Candidate
 from tests.house import NEEDS_GIT
 from tests.pills.trees import planted
 

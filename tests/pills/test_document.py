@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.pills import DuplicatePillError, InvalidPillNameError, Pill, PillDocument, PillType
-from polycontext.pills.pill import PILL_FACE, PILL_KEYMAP, TextProperties
+from polycontext.pills import PillDocument
+from polycontext.pills.errors import DuplicatePillError, InvalidPillNameError
+from polycontext.pills.pill import PILL_FACE, PILL_KEYMAP, Pill, PillType, TextProperties
 from polycontext.window import PositionError
 
 LOOK = PillDocument("look at ").insert_pill("src/agent.py")

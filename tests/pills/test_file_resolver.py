@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.pills import CannotAttachError, FileResolver, PillType
+from polycontext.pills import FileResolver
+from polycontext.pills.errors import CannotAttachError
+from polycontext.pills.pill import PillType
 from polycontext.pills.resolver import clipped
 from tests.pills.trees import planted
 

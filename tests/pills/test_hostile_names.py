@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from polycontext.pills import (
-    CannotAttachError,
     FileResolver,
     PillDocument,
-    PillError,
     SymbolResolver,
     file_resolver,
     resolve_document,
 )
+from polycontext.pills.errors import CannotAttachError, PillError
 from tests.pills.hostile_names import SECRET, hostile_names
 from tests.pills.trees import SECRET_TEXT, besieged
 

@@ -4,8 +4,16 @@ import logging
 
 import pytest
 
-from polycontext.pills import Keymap, Pill, PillDocument, PillType
-from polycontext.pills.pill import DEFAULT_KEYMAP, PillAction, TextProperties, keymap_of
+from polycontext.pills import PillDocument
+from polycontext.pills.pill import (
+    DEFAULT_KEYMAP,
+    Keymap,
+    Pill,
+    PillAction,
+    PillType,
+    TextProperties,
+    keymap_of,
+)
 
 LOOK = PillDocument("look at ").insert_pill("src/agent.py")
 

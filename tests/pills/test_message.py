@@ -13,11 +13,11 @@ from polycontext.pills import (
     Completer,
     FileResolver,
     PillDocument,
-    Resolver,
     Resolvers,
     SymbolResolver,
 )
 from polycontext.pills.message import SentMessage, asend_message, send_message
+from polycontext.pills.resolver import Resolver
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window import ItemType, OrderError, ToolCall
 from polycontext.window.items import attachment_of

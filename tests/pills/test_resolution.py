@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 from polycontext.base import CollaboratorError
 from polycontext.pills import (
     BufferResolver,
-    Candidate,
-    CannotAttachError,
     Completer,
-    DuplicatePillError,
     FileResolver,
-    InvalidPillNameError,
-    Pill,
     PillDocument,
-    PillType,
-    Reason,
-    Resolved,
     Resolvers,
     resolve_document,
     update_moved,
 )
+from polycontext.pills.errors import (
+    CannotAttachError,
+    DuplicatePillError,
+    InvalidPillNameError,
+    Reason,
+)
+from polycontext.pills.pill import Pill, PillType
 from polycontext.pills.resolution import FunctionResolver
+from polycontext.pills.resolver import Candidate, Resolved
 from polycontext.window import PluginError
 from tests.pills.trees import planted
 

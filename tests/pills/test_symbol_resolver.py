@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from polycontext.pills import CannotAttachError, InvalidPillNameError, PillType, SymbolResolver
+from polycontext.pills import SymbolResolver
+from polycontext.pills.errors import CannotAttachError, InvalidPillNameError
+from polycontext.pills.pill import PillType
 from polycontext.window.items import Definition, definitions
 from tests.pills.trees import planted
 

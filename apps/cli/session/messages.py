@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import click
 
 from polycontext.base import InvalidDataError
-from polycontext.pills import ResolvedMessage, asend_resolved
+from polycontext.pills.message import asend_resolved
+from polycontext.pills.resolution import ResolvedMessage
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import utc_now
 from polycontext.polynomial.stores import SessionStore

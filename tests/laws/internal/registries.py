@@ -4,7 +4,8 @@ from typing import Any
 
 from polycontext.base import PolycontextError
 from polycontext.base.law import agree, holds, law
-from polycontext.nodes.entities import RefRefusedError, SessionIdRegistry
+from polycontext.nodes import SessionIdRegistry
+from polycontext.nodes.entities.names import RefRefusedError
 from tests.laws.outcomes import outcome
 
 _IDS = 'docs/nodes.md, "Ids"'

@@ -6,17 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.builders import (
-    NODES,
-    REPLY,
-    THINK,
-    NodeBudgetError,
-    NodeContext,
-    Section,
-    build_context,
-    build_think_context,
-)
-from polycontext.nodes.builders.budget import LEFT_OUT, NOTHING, fit
+from polycontext.nodes import build_think_context
+from polycontext.nodes.builders import NodeContext, Section, build_context
+from polycontext.nodes.builders.budget import LEFT_OUT, NOTHING, NodeBudgetError, fit
+from polycontext.nodes.builders.standard_nodes import NODES, REPLY, THINK
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
 from polycontext.nodes.prompt_text import Entry
 from polycontext.polynomial import ContextSession

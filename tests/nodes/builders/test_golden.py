@@ -5,13 +5,10 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from polycontext.nodes.builders import (
-    NODES,
-    EntityMode,
-    NodeBudgetError,
-    NodeContext,
-    build_context,
-)
+from polycontext.nodes.builders import NodeContext, build_context
+from polycontext.nodes.builders.budget import NodeBudgetError
+from polycontext.nodes.builders.node import EntityMode
+from polycontext.nodes.builders.standard_nodes import NODES
 from tests.nodes.builders.material import lived
 
 GOLDEN = Path(__file__).parent / "golden"

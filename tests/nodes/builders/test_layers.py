@@ -7,20 +7,21 @@ from attrs import evolve
 
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import (
+    ConversationContext,
+    Now,
     builders,
     format_conversation_for_prompt,
     get_conversation_history,
 )
-from polycontext.nodes.builders import (
-    ACT,
-    ConversationPart,
-    Now,
+from polycontext.nodes.builders.builder import (
     get_current_curation,
     get_current_turn_steps,
     get_execution_outcomes,
     get_own_decision_history,
 )
-from polycontext.nodes.entities import EntityContext, EntitySnapshot
+from polycontext.nodes.builders.node import ConversationPart
+from polycontext.nodes.builders.standard_nodes import ACT
+from polycontext.nodes.entities.records import EntityContext, EntitySnapshot
 from polycontext.nodes.history import (
     ConversationHistory,
     ConversationTurn,
@@ -28,8 +29,7 @@ from polycontext.nodes.history import (
     PendingState,
     visible_conversation,
 )
-from polycontext.nodes.memory import ConversationContext, CurrentTurn
-from polycontext.nodes.memory.current_exchange import close_exchange
+from polycontext.nodes.memory.current_exchange import CurrentTurn, close_exchange
 from polycontext.nodes.reasoning import (
     CurationSummary,
     ReasoningTrace,

@@ -7,16 +7,12 @@ import pytest
 from attrs import evolve
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.nodes import (
-    ConversationContext,
-    CurrentTurn,
-    NodeContext,
-    Now,
-    close_exchange,
-    exchange_of,
-)
-from polycontext.nodes.builders import NODES, Addition, Node, ReasoningPart, Section, build_context
-from polycontext.nodes.builders.standard_nodes import DO_NOT_READ
+from polycontext.nodes import ConversationContext, Now
+from polycontext.nodes.builders import Addition, Node, NodeContext, Section, build_context
+from polycontext.nodes.builders.node import ReasoningPart
+from polycontext.nodes.builders.standard_nodes import DO_NOT_READ, NODES
+from polycontext.nodes.history import exchange_of
+from polycontext.nodes.memory.current_exchange import CurrentTurn, close_exchange
 from polycontext.polynomial import ContextSession
 from polycontext.window import Turn
 from tests.nodes.builders.material import lived

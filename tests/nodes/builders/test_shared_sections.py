@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, ResourceClass
-from polycontext.nodes import ConversationContext, CurrentTurn
-from polycontext.nodes.builders import NODES, NodeBudgetError, NodeContext, build_context
+from polycontext.nodes import ConversationContext
+from polycontext.nodes.builders import NodeContext, build_context
+from polycontext.nodes.builders.budget import NodeBudgetError
+from polycontext.nodes.builders.standard_nodes import NODES
+from polycontext.nodes.memory.current_exchange import CurrentTurn
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.testing import FAST
 from polycontext.window import ContextItem

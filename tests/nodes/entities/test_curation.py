@@ -2,12 +2,9 @@
 
 import pytest
 
-from polycontext.nodes.entities import (
-    RefRefusedError,
-    SessionIdRegistry,
-    UnknownRefError,
-    get_entity_context,
-)
+from polycontext.nodes import SessionIdRegistry, get_entity_context
+from polycontext.nodes.entities.names import RefRefusedError
+from polycontext.nodes.entities.records import UnknownRefError
 
 
 def refs(registry: SessionIdRegistry, turn: int) -> tuple[list[str], list[str], list[str]]:

@@ -5,13 +5,9 @@ from typing import Any
 import pytest
 
 from polycontext.base.json_data import thaw
-from polycontext.nodes.entities import (
-    EntityMode,
-    EntityVerb,
-    SessionIdRegistry,
-    format_entity_context,
-    get_entity_context,
-)
+from polycontext.nodes import SessionIdRegistry, format_entity_context, get_entity_context
+from polycontext.nodes.entities.presentation import EntityMode
+from polycontext.nodes.entities.records import EntityVerb
 from tests.growth import BOUND, FACTOR, growth
 from tests.nodes.entities.kitchen import IDS, NOW, kitchen
 

@@ -10,22 +10,20 @@ from markdown_it import MarkdownIt
 
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.entities import (
-    EntityContext,
-    EntityMode,
-    EntitySnapshot,
-    EntityStatus,
-    SessionIdRegistry,
-    Tombstone,
-    format_entity_context,
-    get_entity_context,
-)
+from polycontext.nodes import SessionIdRegistry, format_entity_context, get_entity_context
 from polycontext.nodes.entities.presentation import (
     ENTITY_TABLE,
     Detail,
+    EntityMode,
     Tier,
     entity_parts,
     visible_entities,
+)
+from polycontext.nodes.entities.records import (
+    EntityContext,
+    EntitySnapshot,
+    EntityStatus,
+    Tombstone,
 )
 from polycontext.testing import ANY_TEXT
 from tests.nodes.entities.kitchen import NOW, kitchen

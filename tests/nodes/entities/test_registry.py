@@ -9,11 +9,9 @@ import pytest
 
 from polycontext.base import CallerError, InvalidDataError, UnknownNameError
 from polycontext.base.json_data import thaw
-from polycontext.nodes.entities import (
-    RefRefusedError,
-    SessionIdRegistry,
-    UnknownRefError,
-)
+from polycontext.nodes import SessionIdRegistry
+from polycontext.nodes.entities.names import RefRefusedError
+from polycontext.nodes.entities.records import UnknownRefError
 from tests.nodes.entities.kitchen import kitchen
 
 

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError
-from polycontext.nodes.entities import RefRefusedError, SessionIdRegistry, UnknownRefError
+from polycontext.nodes import SessionIdRegistry
+from polycontext.nodes.entities.names import RefRefusedError
+from polycontext.nodes.entities.records import UnknownRefError
 from tests.nodes.entities.kitchen import CHICKEN_ID, LEMON_ID, PLAN_ID, SOUP_ID, STEW_ID, kitchen
 
 REGISTRY = kitchen()

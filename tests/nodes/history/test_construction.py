@@ -4,8 +4,7 @@ import pytest
 from attrs import evolve
 
 from polycontext.base import InvalidOptionError
-from polycontext.nodes import get_conversation_history
-from polycontext.nodes.builders import Now
+from polycontext.nodes import Now, get_conversation_history
 from polycontext.nodes.history import (
     ConversationHistory,
     Depth,

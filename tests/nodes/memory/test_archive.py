@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError, UnknownNameError
 from polycontext.base.json_data import thaw
-from polycontext.nodes.entities import SessionIdRegistry
-from polycontext.nodes.memory import ConversationContext
+from polycontext.nodes import ConversationContext, SessionIdRegistry
 from polycontext.nodes.memory.conversation import ArchivedContent, ContentArchive
 from tests.nodes.memory.records import JSON, WORDS
 

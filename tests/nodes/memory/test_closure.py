@@ -1,10 +1,8 @@
 """Closing a turn moves it into memory, and memory stays small."""
 
-from polycontext.nodes import get_conversation_history
-from polycontext.nodes.entities import SessionIdRegistry
+from polycontext.nodes import ConversationContext, SessionIdRegistry, get_conversation_history
 from polycontext.nodes.history import ConversationTurn, PendingState
-from polycontext.nodes.memory import ConversationContext, CurrentTurn
-from polycontext.nodes.memory.current_exchange import close_exchange
+from polycontext.nodes.memory.current_exchange import CurrentTurn, close_exchange
 from polycontext.nodes.reasoning import CurationSummary, TurnCuration
 from polycontext.polynomial import ContextSession
 from polycontext.window import default_counter

@@ -7,7 +7,7 @@ import pytest
 
 from polycontext.base import InvalidDataError
 from polycontext.nodes.history import PendingState
-from polycontext.nodes.memory import CurrentTurn
+from polycontext.nodes.memory.current_exchange import CurrentTurn
 from polycontext.nodes.reasoning import ConversationPhase, CurationSummary, ThinkDecision
 from polycontext.window import default_counter
 from tests.nodes.memory.records import kitchen

@@ -4,7 +4,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.memory import Engagement
+from polycontext.nodes.memory.conversation import Engagement
 from polycontext.nodes.reasoning import TurnExecutionSummary
 from polycontext.window import default_counter
 from tests.nodes.memory.records import summaries

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.prompts import transcript
+from polycontext.nodes.prompts.builder import transcript
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession, ContextState
 from polycontext.polynomial.session.plugins import PROMPTS, load
 from polycontext.pressure import ContextProjector, Reach

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.prompts import TemplateError
+from polycontext.nodes.prompts.template import TemplateError
 
 SHIPPED = PromptBuilder()
 

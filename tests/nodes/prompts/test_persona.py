@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.prompts import TemplateError
-from polycontext.nodes.prompts.template import Band, band_of, read_persona
+from polycontext.nodes.prompts.template import Band, TemplateError, band_of, read_persona
 from polycontext.testing import ANY_TEXT
 
 PERSONA = PromptBuilder(system_templates={"bare": "{persona}"})

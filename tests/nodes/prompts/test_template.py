@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.nodes.prompts import MissingValueError, Template, TemplateError
+from polycontext.nodes.prompts import Template
+from polycontext.nodes.prompts.template import MissingValueError, TemplateError
 from polycontext.testing import ANY_TEXT
 
 HOSTILE = st.sampled_from(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.prompts import transcript
+from polycontext.nodes.prompts.builder import transcript
 from polycontext.testing import ANY_TEXT, TEXTS, conversations
 from polycontext.window import Part, ToolCall, Turn
 

@@ -3,7 +3,7 @@
 from attrs import evolve
 
 from polycontext.nodes import get_reasoning_trace
-from polycontext.nodes.memory import CurrentTurn
+from polycontext.nodes.memory.current_exchange import CurrentTurn
 from tests.nodes.memory.records import kitchen
 
 
