@@ -112,26 +112,6 @@ def test_the_largest_go_until_all_together_fit(folder: ObjectStoreExternalizer) 
     assert [artifact.id for artifact in moved.retrieval.artifacts if artifact.external] == ["large"]
 
 
-def test_nothing_large_is_nothing_to_do(folder: ObjectStoreExternalizer) -> None:
-    """The default limits leave small artifacts alone: the very context comes back."""
-    assert externalize_artifacts(CONTEXT, folder) is CONTEXT
-    assert retrieve_artifact(SHORT, folder) is SHORT
-
-
-def test_the_same_content_is_stored_once(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
-    """Artifacts with equal content share one stored object, whatever the order of their keys."""
-    first, second = folder.externalize({"a": 1, "b": 2}), folder.externalize({"b": 2, "a": 1})
-    assert first == second
-    assert [path.stem for path in (tmp_path / "artifacts").iterdir()] == [first.sha256]
-
-
-def test_bytes_are_no_json(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
-    """Content is JSON data; anything else is refused before anything is stored."""
-    with pytest.raises(InvalidDataError, match="content: bytes is not JSON data"):
-        folder.externalize(b"raw")
-    assert list((tmp_path / "artifacts").iterdir()) == []
-
-
 def test_damaged_content_is_noticed_and_mended(
     folder: ObjectStoreExternalizer, tmp_path: Path
 ) -> None:
@@ -178,18 +158,6 @@ def test_a_place_that_cannot_be_used_is_said(tmp_path: Path) -> None:
         with pytest.raises(ArtifactError, match="Use a store that can be reached") as caught:
             ObjectStoreExternalizer.open(place)
         assert (caught.value.reason, caught.value.place) == (ArtifactFault.UNREACHABLE, str(place))
-
-
-def test_a_folder_is_made_however_it_is_named(tmp_path: Path) -> None:
-    """A path, text and a file URL are alike in that, too."""
-    one, two, three = (tmp_path / name / "deep" for name in ("path", "text", "url"))
-    stubs = [
-        ObjectStoreExternalizer.open(place).externalize("content")
-        for place in (one, str(two), three.as_uri())
-    ]
-    files = [folder / f"{stubs[0].sha256}.json" for folder in (one, two, three)]
-    assert [stub.uri for stub in stubs] == [file.as_uri() for file in files]
-    assert {file.read_text() for file in files} == {'"content"'}
 
 
 @pytest.mark.parametrize(
@@ -250,18 +218,6 @@ def test_a_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         match=r"storing artifacts in s3: needs obstore. Run pip install .\.\[artifacts\].",
     ):
         ObjectStoreExternalizer.open("s3://bucket/prefix")
-
-
-def test_a_folder_is_laid_out_as_obstore_does(tmp_path: Path) -> None:
-    """The folder store and obstore read each other's files."""
-    ours, theirs = FolderObjects(tmp_path), LocalStore(tmp_path)
-    ours.put("a.json", b"[1]")
-    theirs.put("b.json", b"[22]")
-    for one, other, raw in ((ours, "b.json", b"[22]"), (theirs, "a.json", b"[1]")):
-        assert one.head(other)["size"] == len(raw)
-        assert bytes(one.get_range(other, start=1, length=9)) == raw[1:]
-        one.delete(other)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("length", [2 * 1024**3, 5, 0])
@@ -349,9 +305,3 @@ def test_a_place_that_hands_out_wrong_stubs_is_refused(folder: ObjectStoreExtern
     with pytest.raises(ArtifactError, match="the stub is of other bytes") as caught:
         externalize_artifacts(CONTEXT, Careless(folder, 99, stored=True), SMALL)
     assert caught.value.reason is ArtifactFault.DAMAGED
-
-
-def test_a_stub_carries_no_content_beside_it() -> None:
-    """The model refuses an artifact that is both."""
-    with pytest.raises(InvalidDataError, match="the content is inline as well"):
-        evolve(SHORT, external=ExternalContent())

@@ -26,18 +26,6 @@ def test_the_messages_are_those_of_project_and_other_columns_stay() -> None:
     assert SMALL(row) == {**row, "messages": project(row["messages"], BUDGET).messages}
 
 
-def test_a_row_that_fits_is_the_same_object() -> None:
-    """Nothing is copied where nothing changes."""
-    row = rows(4)[0]
-    assert SMALL(row) is row
-
-
-def test_a_bare_list_stays_a_list() -> None:
-    """A row may be the list of messages itself."""
-    messages = chat(12)
-    assert SMALL(messages) == project(messages, BUDGET).messages
-
-
 def test_a_row_may_be_any_mapping() -> None:
     """Hugging Face's `Dataset.map` hands over rows that are no dict."""
     row = UserDict({"id": 1, "messages": chat(12)})
@@ -71,13 +59,6 @@ def test_tools_beside_the_messages_count() -> None:
     assert len(json.dumps(short["messages"])) < len(json.dumps(SMALL(row["messages"])))
 
 
-def test_the_column_of_messages_has_a_name() -> None:
-    """Another column may hold the messages."""
-    row = {"conversation": chat(12), "messages": None}
-    short = RowCompressor(max_tokens=BUDGET, messages="conversation")(row)
-    assert short["conversation"] == project(chat(12), BUDGET).messages
-
-
 @pytest.mark.parametrize(
     ("row", "told"),
     [
@@ -91,14 +72,6 @@ def test_a_row_without_valid_messages_is_refused(row: dict[str, Any], told: str)
     """The error says which column, and what is there instead."""
     with pytest.raises(ValueError, match=told):
         SMALL(row)
-
-
-def test_options_are_checked_before_the_first_row() -> None:
-    """A compressor without a size, or with a wrong one, is not made."""
-    with pytest.raises(InvalidOptionError, match="max_tokens = None"):
-        RowCompressor()
-    with pytest.raises(InvalidOptionError, match="max_tokens = 0"):
-        RowCompressor(max_tokens=0)
 
 
 # --- training columns -------------------------------------------------------
@@ -149,14 +122,6 @@ def test_calls_and_results_keep_their_values() -> None:
         assert at == 0 or messages[at - 1] == message
     assert short["at"][0] == 1
     assert short["at"][-3:] == [len(messages) - 2, len(messages) - 1, len(messages)]
-
-
-def test_the_system_prompt_beside_the_messages_has_no_value() -> None:
-    """Values belong to the list of messages alone."""
-    row = {"system": "Be brief.", **masked(chat(12))}
-    short = RowCompressor(max_tokens=BUDGET, keep=("loss_mask",))(row)
-    assert len(short["loss_mask"]) == len(short["messages"])
-    assert short["loss_mask"][-1] == row["loss_mask"][-1]
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_bad_rows_go_to_a_file_of_their_own(tmp_path: Path) -> None:
         b'{"text": "no messages"}',
         b"[" * 40_000,
         b'{"messages": [{"role": "poet", "content": "x"}]}',
-        b'{"messages": [{"role": "user", "content": "' + b"x " * 50_000_000 + b'"}]}',
+        b'{"messages": [{"role": "user", "content": "' + b"x " * 2_000_000 + b'"}]}',
         b'{"messages": [' + b"{}," * 70_000 + b"{}]}",
         b'{"messages": [{"role": "user", "content": "' + rb"a: 1\n" * 140_000 + b'"}]}',
     ]
@@ -248,7 +248,7 @@ if __name__ == "__main__":
 @pytest.mark.no_cover
 def test_a_process_killed_twice_leaves_what_one_run_leaves(tmp_path: Path) -> None:
     """SIGKILL gives no time to write anything; the next process goes on at the checkpoint."""
-    source = saved(tmp_path / "in.jsonl", as_lines(rows(4_000)))
+    source = saved(tmp_path / "in.jsonl", as_lines(rows(1_500)))
     whole, _ = compressed(source, "whole.jsonl")
     output, script = tmp_path / "out.jsonl", saved(tmp_path / "run.py", KILLED.encode())
     kills = 0

@@ -155,18 +155,6 @@ def test_managers_are_saved_with_their_session() -> None:
     assert ContextManagers(restored).attachments() == again.attachments()
 
 
-def test_whoever_opens_them_again_is_told_of_evictions() -> None:
-    """The notice is no data: it is given anew with the session."""
-    session = ContextSession(max_tokens=8000)
-    ContextManagers(session).open("files", max_items=1).add(CODE)
-    session.documents.save()
-    gone: list[str] = []
-    ContextManagers(session, lambda name, item: gone.append(f"{name}: {item.content}"))[
-        "files"
-    ].add(NOTE)
-    assert gone == ["files: x = 1"]
-
-
 @BOTH
 def test_a_message_that_is_refused_attaches_nothing(say: Say) -> None:
     """An item that the window cannot hold, and a writer who was late: the session is as it was."""
@@ -181,21 +169,6 @@ def test_a_message_that_is_refused_attaches_nothing(say: Say) -> None:
     with pytest.raises(ConflictError):
         managers.add_user_turn("Well?", expected_revision=7)
     assert text_of(session) == before
-
-
-def test_many_items_at_hand_yield_to_what_the_user_says() -> None:
-    """With fifty items in a small window, the message and the newest item are sent."""
-    session = ContextSession(max_tokens=640)
-    managers = ContextManagers(session)
-    notes = managers.open("notes")
-    for number in range(50):
-        notes.add(ContextItem(f"Note {number} says shade-{number}. " * 3, "text"))
-    for number in range(3):
-        managers.add_user_turn(f"And now, {number}?")
-        answered(session)
-    assert session.window.total_tokens <= 640
-    assert any(text == "And now, 2?" for text in texts(session))
-    assert "shade-49" in str(session.messages())
 
 
 def test_pills_and_what_is_at_hand_go_in_one_message(tmp_path: Path) -> None:

@@ -116,14 +116,6 @@ def test_a_file_below_rules_that_take_long_is_kept_back(tmp_path: Path) -> None:
     assert tree.is_ignored(tmp_path, "a/b/c/d.py", clock=lambda: next(ticks)) is None
 
 
-@NEEDS_GIT
-def test_ignore_files_are_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that no link leads to is looked for in them under one name."""
-    read = noted_reads(monkeypatch)
-    FileResolver([root]).resolve("sub/open.txt")
-    assert read == [str(root / ".gitignore"), str(root / "sub/.gitignore")]
-
-
 def test_a_link_to_what_is_kept_back_is_kept_back(root: Path) -> None:
     """Another name does not open it."""
     (root / "notes.txt").symlink_to(".env")
@@ -162,14 +154,6 @@ def test_rules_that_cannot_be_judged_withhold_everything(tmp_path: Path, rules: 
     assert not list(FileResolver([tmp_path]).entries())
     with pytest.raises(CannotAttachError):
         FileResolver([tmp_path]).resolve("open.txt")
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_rule(tmp_path: Path) -> None:
-    """The first rule counts."""
-    (tmp_path / ".gitignore").write_text("closed.txt\n", encoding="utf-8-sig")
-    for name in ("open.txt", "closed.txt"):
-        (tmp_path / name).write_text("1\n", encoding="utf-8")
-    assert "closed.txt" not in {each.name for each in FileResolver([tmp_path]).entries()}
 
 
 @pytest.mark.parametrize(
@@ -222,10 +206,3 @@ def test_a_bare_repository_is_withheld(folder: str, tmp_path: Path) -> None:
     for name in inside:
         with pytest.raises(CannotAttachError, match="version control's own"):
             resolver.resolve(name)
-
-
-def test_a_folder_with_a_part_of_a_repository_is_offered(tmp_path: Path) -> None:
-    """HEAD alone makes none."""
-    root = trees.planted(tmp_path, {"a/HEAD": "", "a/refs": "", "b/objects": ""})
-    names = {each.name for each in FileResolver([root]).entries()}
-    assert names == {"a/HEAD", "a/refs", "b/objects"}

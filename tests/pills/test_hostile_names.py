@@ -96,30 +96,6 @@ def test_hostile_pills_are_problems_of_their_message(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "/etc/passwd",
-        "~/a",
-        "C:/a",
-        "C:a",
-        "file:///etc/passwd",
-        "..",
-        "a/../b",
-        "a\\b",
-        "a.",
-        "a",
-        "a/./",
-    ],
-)
-def test_a_name_that_is_no_path_is_an_invalid_name(tmp_path: Path, name: str) -> None:
-    """It is not looked for, so the message does not tell what there is outside."""
-    message = "Cannot attach context: file not found" if name == "a" else "Invalid context name"
-    with pytest.raises(PillError) as caught:
-        FileResolver(roots=[tmp_path]).resolve(name)
-    assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
     "name", ["link-out", "link-absolute", "link-chain", "src/link-up/secret.txt", "link-dangling"]
 )
 def test_a_link_that_leads_out_says_so(root: Path, name: str) -> None:

@@ -19,7 +19,7 @@ from polycontext.pills import (
 from polycontext.pills.message import SentMessage, asend_message, send_message
 from polycontext.pills.resolver import Resolver
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.window import ItemType, OrderError, ToolCall
+from polycontext.window import ItemType
 from polycontext.window.items import attachment_of
 from polycontext.window.providers import Provider, get_format
 
@@ -167,16 +167,6 @@ def test_symbols_and_buffers_are_attached_as_what_they_are(root: Path) -> None:
 
 
 @BOTH
-def test_a_message_that_does_not_fit_is_refused(root: Path, send: Send) -> None:
-    """The error is the session's own."""
-    (root / "src/agent.py").write_text("x = 1\n" * 2000, encoding="utf-8")
-    session = ContextSession(max_tokens=500)
-    with pytest.raises(ContextOverflowError):
-        send(session, typed("explain @src/ag", root), [FileResolver([root])])
-    assert session.window.all_turns() == ()
-
-
-@BOTH
 def test_a_refused_user_turn_leaves_nothing_attached(root: Path, send: Send) -> None:
     """A refused message attaches nothing, and sending again attaches once."""
     session = ContextSession(max_tokens=1000)
@@ -187,17 +177,6 @@ def test_a_refused_user_turn_leaves_nothing_attached(root: Path, send: Send) -> 
     assert (session.history.revision, session.log()) == (0, ())
     sent = send(session, PillDocument.parse("explain [@src/agent.py]"), [FileResolver([root])])
     assert ([each.name for each in sent.attached], sent.held) == (["src/agent.py"], ())
-    assert len(session.log()) == 2
-
-
-@BOTH
-def test_while_calls_are_open_nothing_is_sent(root: Path, send: Send) -> None:
-    """Not even an attachment."""
-    session = ContextSession(max_tokens=1000)
-    session.add_user_turn("Look around.")
-    session.add_assistant_turn(None, [ToolCall("c1", "look")])
-    with pytest.raises(OrderError):
-        send(session, typed("explain @src/ag", root), [FileResolver([root])])
     assert len(session.log()) == 2
 
 

@@ -1,7 +1,5 @@
 """One layer by itself is what the node's builder holds, and prints as its layer does."""
 
-from functools import partial
-
 import pytest
 from attrs import evolve
 
@@ -9,7 +7,6 @@ from polycontext.base import InvalidOptionError
 from polycontext.nodes import (
     ConversationContext,
     Now,
-    builders,
     format_conversation_for_prompt,
     get_conversation_history,
 )
@@ -106,12 +103,3 @@ def test_a_closed_exchange_is_under_way_no_more() -> None:
     beginning = Now(session.output)
     assert get_own_decision_history(beginning).curation_log == ()
     assert get_current_curation(beginning).is_empty
-
-
-def test_each_builder_says_what_it_builds() -> None:
-    """So that `help` shows more than what is built of it."""
-    public = [getattr(builders, name) for name in builders.__all__]
-    bound = [each for each in public if isinstance(each, partial)]
-    told = {str(each.__doc__).splitlines()[0] for each in bound}
-    assert len(told) == len(bound) >= 9
-    assert all(each.startswith(("Build ", "Return ")) for each in told)

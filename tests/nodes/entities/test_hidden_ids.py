@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from polycontext.base.json_data import thaw
-from polycontext.nodes import SessionIdRegistry, format_entity_context, get_entity_context
-from polycontext.nodes.entities.presentation import EntityMode
+from polycontext.nodes import SessionIdRegistry, get_entity_context
 from polycontext.nodes.entities.records import EntityVerb
 from tests.growth import BOUND, FACTOR, growth
-from tests.nodes.entities.kitchen import IDS, NOW, kitchen
 
 UUID = "0b5a4c1e-7f1d-4f57-9c64-2f4c6a1d8e01"
 
@@ -22,21 +20,6 @@ def shown(data: dict[str, Any], kind: str = "recipes", id_: str | int = UUID) ->
     assert entity.data is not None
     shown: dict[str, Any] = thaw(entity.data)
     return shown
-
-
-@pytest.mark.parametrize("mode", EntityMode)
-def test_no_mode_shows_an_id(mode: EntityMode) -> None:
-    """Whatever holds an id, label, data or reason, shows a ref instead."""
-    registry, _ = kitchen().read(
-        "recipes",
-        UUID,
-        f"Copy of {UUID}",
-        turn=NOW,
-        data={UUID: [f"/recipes/{UUID}/edit"], "was": IDS[3]},
-    )
-    registry = registry.retain("recipe_5", f"see {UUID}").drop("recipe_4", f"for {UUID}", turn=NOW)
-    text = format_entity_context(get_entity_context(registry, NOW), mode)
-    assert not [id_ for id_ in (*IDS, UUID) if id_ in text]
 
 
 def test_a_long_id_is_hidden_wherever_it_stands() -> None:
@@ -156,10 +139,3 @@ def test_refs_are_told_by_name() -> None:
         registry.name_refs("recipe_3 my_recipe_1 recipe_1x recipe_01")
         == "recipe_3 my_recipe_1 recipe_1x recipe_01"
     )
-
-
-def test_the_registry_itself_keeps_data_as_they_came() -> None:
-    """Hiding is for readers: code that works on data finds what was reported."""
-    registry, ref = SessionIdRegistry().read("recipes", UUID, turn=1, data={"id": UUID})
-    get_entity_context(registry, 1)
-    assert registry.get(ref).data == {"id": UUID}

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError
-from polycontext.nodes import SessionIdRegistry
 from polycontext.nodes.entities.names import RefRefusedError
 from polycontext.nodes.entities.records import UnknownRefError
 from tests.nodes.entities.kitchen import CHICKEN_ID, LEMON_ID, PLAN_ID, SOUP_ID, STEW_ID, kitchen
@@ -31,12 +30,6 @@ def test_every_text_that_is_a_ref_becomes_its_id() -> None:
         "lemon": LEMON_ID,
         "none": None,
     }
-
-
-def test_a_payload_may_be_one_ref() -> None:
-    """A bare text is a payload too, and immutable collections come back as plain ones."""
-    assert REGISTRY.to_ids("recipe_2") == STEW_ID
-    assert REGISTRY.to_refs((STEW_ID, "x")) == ["recipe_2", "x"]
 
 
 def test_an_invented_ref_is_refused_with_its_place() -> None:
@@ -129,15 +122,6 @@ def test_ids_that_come_in_become_refs() -> None:
         "n": 17,
         "x": True,
     }
-
-
-def test_an_id_of_several_types_needs_its_type() -> None:
-    """Two tables may count alike: the field says which is meant."""
-    registry, recipe = SessionIdRegistry().read("recipes", 1, turn=1)
-    registry, _ = registry.read("ingredients", 1, turn=1)
-    assert registry.to_refs({"a": 1}, {"a": "recipes"}) == {"a": recipe}
-    with pytest.raises(InvalidDataError, match=r"^\$\.a: 1 belongs to several types"):
-        registry.to_refs({"a": 1}, ["a"])
 
 
 def test_a_payload_too_deep_is_refused() -> None:

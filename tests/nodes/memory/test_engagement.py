@@ -32,11 +32,6 @@ def test_the_theme_tells_goals_and_wishes() -> None:
     )
 
 
-def test_before_anything_is_known_there_is_no_theme() -> None:
-    """An empty turn, such as one that was blocked at once, adds nothing."""
-    assert Engagement().text == Engagement().after(TurnExecutionSummary(1)).text == ""
-
-
 def test_somebody_s_own_words_stand_until_the_next_turn() -> None:
     """A stated theme is shown in place of the derived one, which goes on beneath it."""
     derived = Engagement().after(TurnExecutionSummary(1, think_goal="Find a soup"))

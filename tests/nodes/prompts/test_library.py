@@ -1,6 +1,5 @@
 """Templates from folders: a user's own first, the package's behind them."""
 
-import warnings
 from pathlib import Path
 
 import pytest
@@ -17,18 +16,6 @@ def folder(place: Path, **files: str) -> Path:
     for name, text in files.items():
         (place / f"{name}.md").write_text(text, encoding="utf-8")
     return place
-
-
-def test_the_package_ships_four_agents() -> None:
-    """The agents that are shipped, each with a place for persona and constraints."""
-    assert set(SHIPPED.system_templates) == {"kgent", "builder", "citizen", "default"}
-    assert all(
-        "{persona}" in text and "{constraints}" in text
-        for text in SHIPPED.system_templates.values()
-    )
-    sections = {"constraints", "conversation", "task", "node", "step", "refusal", "schema"}
-    nodes = {f"node_{name}" for name in ("understand", "think", "act", "reply", "summarize")}
-    assert set(SHIPPED.section_templates) == sections | nodes
 
 
 def test_a_folder_takes_the_place_of_what_it_has(tmp_path: Path) -> None:
@@ -52,28 +39,6 @@ def test_the_first_hit_wins(tmp_path: Path) -> None:
     builder = PromptBuilder({"a": "given"}, folders=[one, str(two)])
     assert [builder.build_system_prompt(name) for name in "abc"] == ["given", "one", "two"]
     assert builder.folders == (one, two)
-
-
-def test_one_folder_is_a_folder_not_its_letters(tmp_path: Path) -> None:
-    """A single path may be passed without a list."""
-    assert (
-        PromptBuilder(
-            folders=folder(tmp_path, a="one"),  # type: ignore[arg-type]
-        ).build_system_prompt("a")
-        == "one"
-    )
-
-
-def test_a_persona_file_takes_the_place_of_single_bands(tmp_path: Path) -> None:
-    """A folder may say one band anew, and add eigenvectors."""
-    builder = PromptBuilder(
-        folders=[
-            folder(tmp_path, _persona="# warmth\nhigh: Be a stove.\n\n# craft\nlow: Be rough.")
-        ]
-    )
-    assert builder.persona_templates["warmth.high"] == "Be a stove."
-    assert builder.persona_templates["warmth.low"] == SHIPPED.persona_templates["warmth.low"]
-    assert builder.persona_templates["craft.low"] == "Be rough."
 
 
 def test_only_markdown_directly_in_the_folder_counts(tmp_path: Path) -> None:
@@ -123,13 +88,6 @@ def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
         SHIPPED.build_system_prompt("zzz")
 
 
-def test_a_known_agent_type_does_not_warn() -> None:
-    """Only a fallback warns, default itself does not."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SHIPPED.build_system_prompt("default")
-
-
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
@@ -165,12 +123,6 @@ def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
         PromptBuilder(folders=[tmp_path])
 
 
-def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
-    """A folder that is not there would otherwise look like one without templates."""
-    with pytest.raises(TemplateError, match="is not a folder"):
-        PromptBuilder(folders=[tmp_path / "typo"])
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -189,9 +141,3 @@ def test_a_faulty_text_is_refused_by_its_name(
     """Templates that are passed are checked as those of a file."""
     with pytest.raises(TemplateError, match=problem):
         PromptBuilder(**options)
-
-
-def test_templates_cannot_be_changed_afterwards() -> None:
-    """A builder is immutable, its templates too."""
-    with pytest.raises(TypeError):
-        SHIPPED.system_templates["kgent"] = "Mine."  # type: ignore[index]
