@@ -91,7 +91,7 @@ def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"a": "Hello\n{name.upper}"}, r"a\.md:2:1: place 'name.upper' is not an identifier"),
+        ({"a": "Hello\n{name.upper}"}, r"a\.md:2:1: '\{name.upper\}' is no place"),
         ({"a": "\n \n"}, r"a\.md: is empty. Use "),
         ({"_persona": "low: no heading"}, r"_persona\.md:1:1: line"),
         (
@@ -102,7 +102,7 @@ def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
             ),
         ),
         ({"_task": "Do it."}, r"_task\.md: the section does not name \{task\}. Use "),
-        ({"_constraints": "{constraints"}, r"_constraints\.md:1:1: expected '}'"),
+        ({"_constraints": "{constraints"}, r"_constraints\.md:1:1: '\{' is no place"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
@@ -126,7 +126,7 @@ def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"system_templates": {"a": "{"}}, r"system_templates\['a'\]:1:1: Single '{'"),
+        ({"system_templates": {"a": "{"}}, r"system_templates\['a'\]:1:1: '\{' is no place"),
         (
             {"persona_templates": {"warmth": "Be warm."}},
             r"persona_templates\['warmth'\]: 'warmth' names no band. Use .*\.low, \.middle, \.high",

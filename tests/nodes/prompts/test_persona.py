@@ -85,7 +85,7 @@ def test_a_faulty_persona_file_is_refused_at_its_line(text: str, line: int, prob
 
 def test_a_faulty_sentence_is_refused_at_its_line_and_column() -> None:
     """A sentence is a template, and its fault is reported at its place in the file."""
-    with pytest.raises(TemplateError, match=r"place 'name\.upper' is not an identifier") as caught:
+    with pytest.raises(TemplateError, match=r"'\{name\.upper\}' is no place") as caught:
         list(read_persona("# warmth\nlow:  Be {name.upper}.", "_persona.md"))
     assert str(caught.value).startswith("_persona.md:2:10: ")
 
