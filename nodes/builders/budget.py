@@ -8,7 +8,7 @@ build starts from the full entries, so nothing is summarised twice.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 
@@ -83,9 +83,13 @@ def fit(
     steps += [(len(order), length / _LENGTHS) for length in reversed(range(_LENGTHS))]
 
     @cache
+    def size_of(place: int) -> int:
+        return counter.count(f"{entries[place].text}\n")
+
+    @cache
     def cut(step: int) -> tuple[str, int]:
         count, length = steps[step]
-        text = _render(list(_blocks(entries, {*order[:count]}, length, counter)))
+        text = _render(list(_blocks(entries, size_of, {*order[:count]}, length, counter)))
         return text, counter.count(text)
 
     # In most cases nothing has to give way.
@@ -114,7 +118,11 @@ def _in_frame(
 
 
 def _blocks(
-    entries: Sequence[Entry], gone: Collection[int], length: float, counter: TokenCounter
+    entries: Sequence[Entry],
+    size_of: Callable[[int], int],
+    gone: Collection[int],
+    length: float,
+    counter: TokenCounter,
 ) -> Iterator[str]:
     """Yield the remaining entries' texts, with notes for adjacent cut entries if shorter."""
     left = [
@@ -122,26 +130,30 @@ def _blocks(
         for place, entry in enumerate(entries)
         if place not in gone or entry.resource_class is ResourceClass.REQUIRED
     ]
-    for gives_way, places in groupby(left, gone.__contains__):
+    for gives_way, group in groupby(left, gone.__contains__):
+        places = [*group]
         held = [entries[place] for place in places]
-        texts = [entry.text for entry in held]
         if gives_way:
-            whole, note = "\n".join(texts), _note(held, length, counter)
-            yield note if counter.count(note) < counter.count(whole) else whole
-        else:
-            yield from texts
+            size = sum(map(size_of, places))
+            note = _note(held, int(length * _EXTRACT_SHARE * size), length, counter)
+            if counter.count(note) < size:
+                yield note
+                continue
+        yield from (entry.text for entry in held)
 
 
-def _note(entries: Sequence[Entry], length: float, counter: TokenCounter) -> str:
-    """Return a note in place of adjacent entries; a length of 1 is the longest, 0 has no words."""
-    shorts, whole = [entry.short for entry in entries], "\n".join(entry.text for entry in entries)
+def _note(entries: Sequence[Entry], room: int, length: float, counter: TokenCounter) -> str:
+    """Return a note in place of adjacent entries: their short forms, or an extract in some tokens.
+
+    A length of 1 has all of the short forms, 0 has none.
+    """
+    shorts = [entry.short for entry in entries]
     if all(shorts):
         kept = shorts[len(shorts) - int(length * len(shorts)) :]
         more = [f"({len(shorts) - len(kept)} more)"] if 0 < len(kept) < len(shorts) else []
         words = "; ".join([*more, *kept])
     else:
-        room = int(length * _EXTRACT_SHARE * counter.count(whole))
-        words = condense(whole, room, counter=counter)
+        words = condense("\n".join(entry.text for entry in entries), room, counter=counter)
     said = "\n".join(line.strip().removeprefix(MARK) for line in words.splitlines())
     return f"[{len(entries)} earlier, cut] {quote(said)}".rstrip()
 

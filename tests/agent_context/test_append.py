@@ -61,17 +61,6 @@ def test_nobody_writes_under_another_name(agent: str, key: str) -> None:
     assert report.diagnostics.validation_reports[0].agent_id == "validation"
 
 
-def test_a_copy_of_anothers_entry_is_the_copiers() -> None:
-    """A copy of an existing entry counts as new, and its author is the agent that wrote it."""
-    held = opened()
-    (first,) = held.context.diagnostics.errors
-    for copy in (first, ErrorReport(WHEN, "inference", "timeout", "high")):
-        after = ContextValidator.default().safe_set(
-            held.context, "validation", "diagnostics", "errors", [first, copy]
-        )
-        assert [error.agent_id for error in after.diagnostics.errors] == ["inference", "validation"]
-
-
 def test_who_may_write_a_list_changes_it_under_its_own_name() -> None:
     """The orchestrator may remove or change errors; untouched entries keep their author."""
     held = opened()

@@ -240,26 +240,6 @@ def test_no_more_is_read_than_the_stub_promised(
         externalizer.retrieve(evolve(stub, size=2**63 - 1))
 
 
-def test_a_folder_in_the_place_of_content_is_damage(tmp_path: Path) -> None:
-    """A path that is not a regular file is not opened: reading a pipe would never end."""
-    externalizer = ObjectStoreExternalizer.open(tmp_path)
-    stub = externalizer.externalize("small")
-    (tmp_path / f"{stub.sha256}.json").unlink()
-    os.mkfifo(tmp_path / f"{stub.sha256}.json")
-    with pytest.raises(ArtifactError, match="is not a file"):
-        externalizer.retrieve(stub)
-
-
-def test_what_cannot_be_stored_leaves_nothing_behind(tmp_path: Path) -> None:
-    """If storing fails halfway, the partial file is removed."""
-    externalizer = ObjectStoreExternalizer.open(tmp_path)
-    (tmp_path / f"{encode_content('small')[0]}.json").mkdir()
-    with pytest.raises(ArtifactError) as caught:
-        externalizer.externalize("small")
-    assert caught.value.reason is ArtifactFault.UNREACHABLE
-    assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
-
-
 class Failing:
     """Fail at one step of storing: before it, or after storing but before returning."""
 
@@ -293,15 +273,3 @@ def test_a_failure_at_any_step_leaves_content_inline(
     assert len(list((tmp_path / "artifacts").iterdir())) == step + stored
     failing.step = 99
     assert is_same(restored(externalize_artifacts(CONTEXT, failing, SMALL), folder), CONTEXT)
-
-
-def test_a_place_that_hands_out_wrong_stubs_is_refused(folder: ObjectStoreExternalizer) -> None:
-    """A stub of other bytes would lose the content: it takes no content's place."""
-
-    class Careless(Failing):
-        def externalize(self, content: Any) -> ExternalContent:
-            return self.inner.externalize("something else")
-
-    with pytest.raises(ArtifactError, match="the stub is of other bytes") as caught:
-        externalize_artifacts(CONTEXT, Careless(folder, 99, stored=True), SMALL)
-    assert caught.value.reason is ArtifactFault.DAMAGED

@@ -25,12 +25,9 @@ from polycontext.agent_context.kinds import Shape
 from polycontext.agent_context.record_base import with_changes
 from polycontext.agent_context.records import (
     AgentRun,
-    Artifact,
     AuditContext,
-    ExternalContent,
     Fact,
     ReasoningContext,
-    RetrievalContext,
 )
 from polycontext.agent_context.schema import SCHEMA, all_keys
 from polycontext.base import InvalidDataError, InvalidOptionError
@@ -213,32 +210,3 @@ def test_a_limit_is_a_whole_number(value: Any) -> None:
     """A limit that is not a whole number is refused."""
     with pytest.raises(InvalidOptionError, match="max_array_items"):
         ContextLimits(max_array_items=value)
-
-
-def with_artifacts(*artifacts: Artifact) -> AgentContext:
-    """Return a context with artifacts."""
-    return AgentContext(retrieval=RetrievalContext(artifacts=artifacts))
-
-
-def test_one_large_artifact_should_move_out() -> None:
-    """Content beyond the inline limit should move out; content of exactly the limit may stay."""
-    fits, over = "x" * (50 * 1024 - 2), "x" * (50 * 1024 - 1)
-    assert not ContextSizeChecker().should_externalize_artifacts(
-        with_artifacts(Artifact("a", content=fits))
-    )
-    assert ContextSizeChecker().should_externalize_artifacts(
-        with_artifacts(Artifact("a", content=over))
-    )
-
-
-def test_many_artifacts_should_move_out() -> None:
-    """Only inline artifacts count towards the threshold for externalising."""
-    artifact = Artifact("a", content="x" * 1000)
-    size = len(dumps(artifact))
-    at_edge = limited(artifact_externalization_threshold=3 * size)
-    assert not at_edge.should_externalize_artifacts(with_artifacts(*[artifact] * 3))
-    assert at_edge.should_externalize_artifacts(with_artifacts(*[artifact] * 4))
-    moved = Artifact("x" * size, external=ExternalContent("file:///x", "00", 1000))
-    assert not at_edge.should_externalize_artifacts(
-        with_artifacts(*[artifact] * 3, moved, Artifact("y" * size))
-    )

@@ -7,7 +7,6 @@ from typing import Any
 import attrs
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext import agent_context
 from polycontext.agent_context import AgentContext, records
@@ -27,7 +26,7 @@ from polycontext.agent_context.records import (
 from polycontext.agent_context.schema import SCHEMA, key_schema
 from polycontext.base import InvalidDataError, UnknownNameError
 from polycontext.base.json_data import FrozenDict
-from tests.agent_context.strategies import CONTEXTS, RECORDS
+from tests.agent_context.strategies import CONTEXTS
 
 AGREED = {
     "AgentContext": "version metadata reasoning enrichment retrieval llm diagnostics audit",
@@ -137,25 +136,6 @@ def test_nothing_in_a_context_can_change(ctx: AgentContext) -> None:
         if isinstance(value, Record):
             with pytest.raises(attrs.exceptions.FrozenInstanceError):
                 value.unknown = {}  # type: ignore[attr-defined]
-
-
-@given(st.data(), RECORDS)
-def test_changed_is_evolve(data: st.DataObject, record: Any) -> None:
-    """Changing fields gives what `attrs.evolve` gives, and shares every other field."""
-    other = data.draw(
-        st.just(type(record)()) | RECORDS.filter(lambda drawn: type(drawn) is type(record))
-    )
-    names = data.draw(st.sets(st.sampled_from(list(layout(type(record)).kinds))))
-    attributes = layout(type(record)).attributes
-    twin = with_changes(record, **{name: getattr(other, attributes[name]) for name in names})
-    assert twin == attrs.evolve(
-        record, **{attributes[name]: getattr(other, attributes[name]) for name in names}
-    )
-    assert all(
-        getattr(twin, attribute) is getattr(record, attribute)
-        for name, attribute in attributes.items()
-        if name not in names
-    )
 
 
 def test_a_change_is_checked() -> None:

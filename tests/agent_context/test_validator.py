@@ -72,26 +72,6 @@ def test_the_matrix_is_of_the_standard_agents_and_of_every_key() -> None:
 
 
 @pytest.mark.parametrize("agent", MATRIX)
-def test_the_default_rights_are_the_matrix(agent: str) -> None:
-    """An agent may write a key exactly if the matrix says so; a refusal lists what it may write."""
-    validator = ContextValidator.default()
-    for namespace, key in (path.split(".") for path in KEYS):
-        if f"{namespace}.{key}" in MATRIX[agent]:
-            validator.validate_write(agent, namespace, key)
-            continue
-        with pytest.raises(ContextViolationError) as caught:
-            validator.validate_write(agent, namespace, key)
-        refusal = caught.value
-        assert (refusal.agent_id, refusal.namespace, refusal.key, refusal.allowed) == (
-            agent,
-            namespace,
-            key,
-            validator.allowed(agent),
-        )
-        assert set(refusal.allowed) == set(DEFAULT_RIGHTS.get(agent, ()))
-
-
-@pytest.mark.parametrize("agent", MATRIX)
 def test_the_guard_writes_what_the_matrix_allows(agent: str) -> None:
     """A guarded write succeeds exactly where the matrix allows it, and never on the trail."""
     for namespace, key in (path.split(".") for path in KEYS):

@@ -1,10 +1,8 @@
 """Losses are measured as they are defined, and the bounds hold at their level."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -93,32 +91,6 @@ def test_many_arguments_are_found_in_one_reading(stand: int) -> None:
     assert growth(read, 1_000) < BOUND
 
 
-def test_only_beginnings_that_do_not_fit_are_projected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that fits loses nothing, nor does a shorter one; each of the others is measured."""
-    rows, needed = [user("Begin.")], dict[int, str]()
-    for number in range(16):
-        call = assistant(None, f"c{number}")
-        if number > 1:
-            needed[len(rows)] = f"Shelf {900 + number // 3}"
-            call["tool_calls"][0]["function"]["arguments"] = json.dumps([needed[len(rows)]])
-        rows += [call, result(f"c{number}", f"Shelf {900 + number}. {'Nothing more. ' * 20}")]
-    request = SHORT.request(rows)
-    views = {place: SHORT.fit(request, rows[:place]) for place in needed}
-    lost = [place for place, view in views.items() if needed[place] not in str(view.messages)]
-    cut = [place for place, view in views.items() if view.changed]
-    assert 0 < len(lost) < len(cut) < len(needed)
-    places, fit = list[int](), RowCompressor.fit
-
-    def noted(each: RowCompressor, request: Any, messages: Any) -> Any:
-        places.append(len(messages))
-        return fit(each, request, messages)
-
-    monkeypatch.setattr(RowCompressor, "fit", noted)
-    assert measure(rows, [WHOLE, SHORT]) == Loss(14, (0.0, len(lost) / 14))
-    largest_that_fits = max(needed.keys() - cut)
-    assert places == [max(needed), *reversed(cut), largest_that_fits]
-
-
 def test_a_row_that_is_too_large_is_counted_and_not_read(tmp_path: Path) -> None:
     """A long line, and one of very many objects, are skipped like other bad rows."""
     good = {"messages": calling('{"flight": "HAT136"}')}
@@ -179,28 +151,6 @@ def test_the_bounds_hold_at_their_level(kind: str, size: int) -> None:
         affected_held += count_bound(sum(each > 0 for each in sample), size, 0.95) >= chance
     assert held >= 0.95 * DRAWS
     assert affected_held >= 0.95 * DRAWS
-
-
-@pytest.mark.gate
-def test_the_smallest_budget_is_wrong_in_at_most_5_percent_of_samples() -> None:
-    """However many budgets are tested, the one that is named seldom loses more than allowed."""
-    random = Random(4)  # noqa: S311 - a simulation
-    rates = [0.002 * 1.5**step for step in range(12)]
-    budgets = [*range(1_200, 0, -100)]
-    wrong = sum(
-        _loses_more(certify(_sample(rates, random), budgets).smallest, budgets, rates)
-        for _ in range(DRAWS)
-    )
-    assert wrong <= 0.05 * DRAWS
-
-
-def _sample(rates: Sequence[float], random: Random) -> list[Loss]:
-    draws = [random.random() for _ in range(150)]
-    return [Loss(1, tuple(float(draw < rate) for rate in rates)) for draw in draws]
-
-
-def _loses_more(smallest: int | None, budgets: Sequence[int], rates: Sequence[float]) -> bool:
-    return smallest is not None and rates[budgets.index(smallest)] > 0.05
 
 
 def test_known_bounds() -> None:

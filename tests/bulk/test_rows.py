@@ -1,8 +1,7 @@
 """A row is shortened in its own shape, and columns with a number a message follow it."""
 
 import json
-from collections import UserDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from polycontext.bulk.pieces import Rejected
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window.providers import check
 from tests.bulk.data_sets import BUDGET, rows
-from tests.cli.command import assistant, chat, result, system, user
+from tests.cli.command import assistant, chat, system, user
 from tests.transcripts.writers import RECORDS
 
 SMALL = RowCompressor(max_tokens=BUDGET)
@@ -24,13 +23,6 @@ def test_the_messages_are_those_of_project_and_other_columns_stay() -> None:
     """A row keeps every column; its messages are shortened as `project` does."""
     row = rows(4)[1]
     assert SMALL(row) == {**row, "messages": project(row["messages"], BUDGET).messages}
-
-
-def test_a_row_may_be_any_mapping() -> None:
-    """Hugging Face's `Dataset.map` hands over rows that are no dict."""
-    row = UserDict({"id": 1, "messages": chat(12)})
-    assert SMALL(row) == {"id": 1, "messages": SMALL(chat(12))}
-    assert SMALL(UserDict({"messages": chat(2)})) == {"messages": chat(2)}
 
 
 def test_messages_as_text_stay_text() -> None:
@@ -109,21 +101,6 @@ def test_the_same_words_keep_their_own_values() -> None:
     assert short["at"] == sorted(short["at"])
 
 
-def test_calls_and_results_keep_their_values() -> None:
-    """Messages with calls are told apart by their ids."""
-    messages = [
-        user("Look."),
-        *[m for n in range(8) for m in (assistant(None, f"c{n}"), result(f"c{n}", "w " * 120))],
-        user("And now?"),
-    ]
-    row = {"messages": messages, "at": [n + 1 for n in range(len(messages))]}
-    short = RowCompressor(max_tokens=BUDGET, keep=("at",))(row)
-    for message, at in zip(short["messages"], short["at"], strict=True):
-        assert at == 0 or messages[at - 1] == message
-    assert short["at"][0] == 1
-    assert short["at"][-3:] == [len(messages) - 2, len(messages) - 1, len(messages)]
-
-
 @pytest.mark.parametrize(
     ("values", "told"),
     [
@@ -149,21 +126,6 @@ def test_rows_come_in_order_from_any_number_of_workers(workers: int) -> None:
     """An iterable gives the rows of one compressor, in their order."""
     given = rows(70)
     assert [*compress_rows(iter(given), BUDGET, workers=workers)] == [*map(SMALL, given)]
-
-
-@pytest.mark.gate
-def test_large_rows_are_handed_over_in_small_pieces() -> None:
-    """Two workers take a few rows at a time if each is large."""
-    taken = list[int]()
-
-    def given() -> Iterator[dict[str, Any]]:
-        for number in range(40):
-            taken.append(number)
-            yield {"id": number, "messages": chat(2), "picture": "x" * 600_000}
-
-    for index, row in enumerate(compress_rows(given(), BUDGET, workers=2)):
-        assert row["id"] == index
-        assert len(taken) <= index + 4
 
 
 def test_a_rejected_row_ends_the_iteration_or_is_handed_over() -> None:

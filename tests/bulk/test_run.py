@@ -19,7 +19,6 @@ from polycontext.polynomial.stores import FileLock
 from tests.bulk.data_sets import BUDGET, as_lines, little_space, read, rows, saved
 from tests.cli.command import chat
 from tests.house import ROOT
-from tests.transcripts.writers import STEPS, claude_code, expected
 
 SMALL = RowCompressor(max_tokens=BUDGET)
 HERE = Pool(1)
@@ -303,15 +302,3 @@ def test_finished_rows_are_kept_if_there_is_no_space(tmp_path: Path) -> None:
     assert whole.read_bytes().startswith(kept)
     assert len(kept) > 20_000
     assert compressed(source)[0].read_bytes() == whole.read_bytes()
-
-
-def test_a_session_file_of_a_host_is_one_row(tmp_path: Path) -> None:
-    """Its rows are one conversation, and a second run finds it done."""
-    rows = [json.dumps(row) for row in claude_code(STEPS)]
-    source = saved(tmp_path / "s.jsonl", "\n".join(rows).encode())
-    output = tmp_path / "short.jsonl"
-    for _ in range(2):
-        report = compress_file(source, output, RowCompressor(max_tokens=4_000), engine=Pool(1))
-        assert report.figures.rows == 1
-    (row,) = map(json.loads, output.read_text().splitlines())
-    assert row["messages"] == expected(STEPS)

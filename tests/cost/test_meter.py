@@ -223,29 +223,6 @@ def test_a_response_costs_the_prices_of_its_model() -> None:
 # --- requests that a cache serves -----------------------------------------------------
 
 
-def test_a_loop_of_tools_never_loses_its_prefix() -> None:
-    """In a loop of 29 steps with parallel calls, all requests but the first read the cache."""
-    talk = Talk(Provider.ANTHROPIC, max_tokens=100_000)
-    before = talk.send()
-    for _ in range(29):
-        talk.call(10, 3)
-        now = talk.send()
-        assert (now.read, now.plain) == (before.input, 0)
-        before = now
-
-
-def test_a_compression_leaves_the_head_in_the_cache() -> None:
-    """Each request refreshes the cached head, so the one after a compression still reads it."""
-    talk = Talk(Provider.ANTHROPIC)
-    for _ in range(30):
-        talk.call(1, 40)
-        talk.send()
-        talk.seconds += 250
-    talk.session.compress(0.5)
-    talk.call(1, 40)
-    assert talk.send().read >= 2000
-
-
 # --- limits ---------------------------------------------------------------------------
 
 

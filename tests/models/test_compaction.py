@@ -20,14 +20,6 @@ from tests.polynomial.conversations import text_of
 from tests.vendors import StrictAnthropic, StrictResponses
 
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}}]
-FUNCTIONS: Any = [
-    {
-        "type": "function",
-        "name": "look",
-        "parameters": {"type": "object", "properties": {}},
-        "strict": None,
-    }
-]
 WORDS = "three jars of plums stand on the shelf. " * 12
 
 
@@ -250,24 +242,6 @@ def test_what_the_requests_have_besides_is_sent_too(
     assert request["compaction"] == {"type": "summarize", "instructions": "In French."}
     assert request["thinking"] == thinking["thinking"]
     assert [block["text"] for block in request["system"]] == ["You are an agent.", "Be brief."]
-
-
-def test_a_conversation_changes_vendors_behind_a_native_gist_and_comes_back(
-    claude: anthropic.Anthropic, gpt: openai.OpenAI
-) -> None:
-    """Each is sent its own block, or the twin."""
-    session = talked(ContextSession(max_tokens=100_000))
-    session.background.commit(
-        AnthropicCompaction(claude, "claude").fulfil(half(session), tools=TOOLS)
-    )
-    asked(claude, session)
-    session.add_user_turn("And in sum?")
-    items: Any = session.messages("openai-responses")
-    assert "[Summary of earlier messages]" in items[1]["content"]
-    response: Any = gpt.responses.create(model="gpt-5.6", input=items, tools=FUNCTIONS, store=False)
-    session.extend(list(response.output), "openai-responses")
-    session.add_user_turn("And now?")
-    assert asked(claude, session).content
 
 
 class Answering:

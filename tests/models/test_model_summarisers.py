@@ -18,7 +18,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.pressure import CompressionResult, ContextProjector
 from polycontext.pressure.gist import is_summary
 from polycontext.testing.strict import Break, RequestRefusedError, internal_error
-from polycontext.window import Part, TiktokenCounter, ToolCall, Turn
+from polycontext.window import TiktokenCounter, ToolCall, Turn
 from tests.models.vendors import (
     MODELS,
     SUMMARY,
@@ -120,16 +120,6 @@ def test_a_client_of_its_own_finds_the_address_in_the_environment(
     assert summariser.summarise(TURNS, 200, counter=COUNTER) == SUMMARY
     for _ in range(2):
         assert asyncio.run(summariser.asummarise(TURNS, 200, counter=COUNTER)) == SUMMARY
-
-
-def test_a_client_to_await_needs_the_methods_to_await(vendor: Vendor) -> None:
-    """The extract stands in its place, and the report says why."""
-    (rejection,) = compressed(vendor.summariser(vendor.client(is_async=True))).rejections
-    assert (
-        "one whose answers need not be awaited, or the methods that begin with an a"
-        in rejection.reason
-    )
-    assert vendor.asked == []
 
 
 NO_SUMMARIES: dict[str, tuple[str, Any, str]] = {
@@ -444,30 +434,6 @@ def test_where_the_prefix_cannot_be_gone_on_with_it_is_read_as_data(
     assert (len(vendor.asked) - count > 1) is ("max_input_tokens" in options)
 
 
-def test_a_conversation_that_the_provider_would_refuse_is_read_as_data() -> None:
-    """A conversation that the provider would reject is read as data."""
-    with serving("anthropic") as vendor:
-        session = ContextSession(
-            max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser())
-        )
-        session.add(
-            Turn(
-                "user",
-                "Look.",
-                parts=[
-                    Part(
-                        "anthropic",
-                        '{"type":"thinking","thinking":"No user thinks.","signature":"c2ln"}',
-                    )
-                ],
-            )
-        )
-        done = talking(session, 20).compress(0.1).compression
-    assert done is not None
-    assert done.rejections == ()
-    assert "<conversation " in last_of(vendor.asked[-1])
-
-
 def test_marks_for_the_cache() -> None:
     """Cache marks stand before the question and every 20 blocks, four at most with existing ones.
 
@@ -491,16 +457,6 @@ def test_marks_for_the_cache() -> None:
         {"role": "user", "content": [{"type": "text", "text": "carp"}]},
     ]
     assert mark_blocks([text, text], 0) == mark_blocks([text], 4) * 2
-
-
-def test_no_more_facts_are_told_than_there_is_room_for(vendor: Vendor) -> None:
-    """Half of what the notes may take: the others are put behind, where they fit."""
-    turns = [
-        Turn("user", f"Never feed the pike of pond {number} before noon.") for number in range(80)
-    ]
-    vendor.summariser().summarise(turns, 500, counter=COUNTER)
-    told = re.findall(r"Constraints: Never feed", last_of(vendor.asked[-1]))
-    assert 10 < len(told) < 30
 
 
 def test_what_the_epoch_needs_goes_along() -> None:

@@ -2,22 +2,17 @@
 
 from typing import Any
 
-import openai
 import pytest
 
-from polycontext import ContextSession, ResourceClass
+from polycontext import ContextSession
 from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.models.provider_editing import editing_options, take_in
-from polycontext.testing.strict import StrictServer
 from tests.polynomial.conversations import text_of
-from tests.vendors import StrictAnthropic, StrictResponses
+from tests.vendors import StrictAnthropic
 
 TOOLS = [
     {"name": "look", "input_schema": {"type": "object"}},
     {"name": "count", "input_schema": {"type": "object"}},
-]
-FUNCTIONS = [
-    {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
 ]
 JARS = "three jars of plums, two of quinces, "
 CLEAR = {
@@ -97,19 +92,6 @@ def test_results_that_were_cleared_become_digests() -> None:
     assert ContextSession.history.load(text_of(session)).window == session.window
 
 
-def test_results_that_are_preserved_or_of_excluded_tools_stay() -> None:
-    """Preserved results, and those of excluded tools, are not shortened."""
-    provider, session = StrictAnthropic(thinks), begun()
-    for _ in range(5):
-        asked(provider, session)
-    session.promote("t4", ResourceClass.PRESERVED)
-    asked(provider, session, {**CLEAR, "exclude_tools": ["count"]}, exclude_tools=["count"])
-    results = [turn for turn in session.window.all_turns() if turn.role == "tool"]
-    assert [turn.is_gist for turn in results[:3]] == [False, True, True]
-    asked(provider, session, {**CLEAR, "exclude_tools": ["look"]}, exclude_tools=["look"])
-    assert not session.window.all_turns()[-1].is_gist
-
-
 def test_thinking_that_was_cleared_is_told_and_stays_in_the_view() -> None:
     """Thinking that the provider cleared stays in the view, which is valid only as a whole."""
     provider, session = StrictAnthropic(thinks), begun()
@@ -159,15 +141,6 @@ def test_a_summary_at_a_threshold_stands_for_all_before_the_answer(question: str
     assert ContextSession.history.load(text_of(session)).window == session.window
 
 
-def test_a_summary_that_failed_leaves_the_view_as_it_is() -> None:
-    """Its block holds no content, and the provider takes it for nothing."""
-    provider, session = StrictAnthropic(thinks, summary=lambda _: None), begun()
-    session.add_assistant_turn("I look.")
-    session.add_user_turn(JARS * 7_000)
-    asked(provider, session, COMPACT)
-    assert not any(turn.sources for turn in session.window.all_turns())
-
-
 def test_thinking_that_the_provider_dropped_falls_in_the_view() -> None:
     """It was made behind another prefix; what comes from then on is valid."""
     provider, session = StrictAnthropic(thinks), begun()
@@ -193,68 +166,6 @@ def test_thinking_that_the_provider_dropped_falls_in_the_view() -> None:
     take_in(session, answer, "anthropic")
     assert thoughts(session) == 1
     assert session.window.epoch.unbound == ("anthropic",)
-
-
-def test_thinking_that_another_model_may_read_again_stays() -> None:
-    """It is dropped for this request alone."""
-    provider, session = StrictAnthropic(thinks), begun()
-    for _ in range(2):
-        asked(provider, session)
-    rendered = session.request("anthropic")
-    request = {
-        "model": "other",
-        "max_tokens": 500,
-        "messages": rendered.messages,
-        "system": list(rendered.system),
-        "tools": TOOLS,
-    }
-    answer = provider.create(request, betas=["thinking-binding-controls-2026-08-01"])
-    assert {each["reason"] for each in answer["input_transformations"]} == {
-        "model_binding_mismatch"
-    }
-    take_in(session, answer, "anthropic")
-    assert thoughts(session) == 3
-
-
-def test_openai_compacts_at_a_threshold_and_the_session_follows() -> None:
-    """Through the SDK: before the answer, or behind it; what it removed of the reasoning falls."""
-
-    def says(request: Any) -> Any:
-        calls = sum(item.get("type") == "function_call_output" for item in request["input"])
-        reasoning = {"type": "reasoning", "summary": []}
-        return (
-            [reasoning, {"type": "function_call", "name": "look", "arguments": "{}"}]
-            if calls % 5 < 4
-            else [reasoning, {"content": "Ten jars."}]
-        )
-
-    edit = {"type": "compaction", "compact_threshold": 1000}
-    session = begun()
-    with (
-        StrictServer((StrictResponses(says),)) as server,
-        openai.OpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0) as client,
-    ):
-        seen = 0
-        for number in range(24):
-            rendered = session.request("openai-responses")
-            options = editing_options("openai-responses", edit, options=rendered.options)
-            create: Any = client.responses.create
-            answer = create(
-                model="gpt-5.6", input=rendered.messages, tools=FUNCTIONS, store=False, **options
-            )
-            assert not getattr(answer, "input_transformations", None)
-            take_in(session, answer, "openai-responses")
-            seen += any(item.type == "compaction" for item in answer.output)
-            for call in session.window.open_calls:
-                session.add_tool_turn(JARS * 10, tool_call_id=call)
-            if not session.window.open_calls and session.window.all_turns()[-1].role == "assistant":
-                session.add_user_turn(f"Once more, {number}.")
-            assert [turn.text for turn in session.window.all_turns()].count(
-                "How many jars are there? Never open one."
-            ) == 1
-    assert seen > 2
-    assert session.window.total_tokens < 2_000
-    assert ContextSession.history.load(text_of(session)).window == session.window
 
 
 def test_a_summary_that_is_longer_than_what_it_stands_for_is_not_taken() -> None:

@@ -95,20 +95,6 @@ def test_a_file_below_too_many_rules_is_kept_back(
     assert len(read) == 3
 
 
-def test_a_walk_asks_git_in_a_bounded_number_of_folders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A folder full of repositories ends the walk with a warning."""
-    for number in range(9):
-        (tmp_path / f"{number}/.git").mkdir(parents=True)
-    asked: list[Path] = []
-    monkeypatch.setattr(tree, "_not_ignored_by_git", asked.append)
-    monkeypatch.setattr(tree, "MOST_MATCHED", 4 * tree._A_REPOSITORY)
-    assert list(tree.walk_files(tmp_path)) == []
-    assert len(asked) == 6, "the root and five more"
-    assert "not all files" in caplog.text
-
-
 def test_a_file_below_rules_that_take_long_is_kept_back(tmp_path: Path) -> None:
     """A rule may take long whatever its length: the time of a processor is bounded as well."""
     ticks = iter(range(0, 100 * tree.MOST_SECONDS, tree.MOST_SECONDS // 2))

@@ -105,8 +105,7 @@ def test_a_second_message_does_not_send_it_twice(root: Path, send: Send) -> None
     get_format("openai").check(session.messages())
 
 
-@BOTH
-def test_what_left_the_view_is_attached_again(root: Path, send: Send) -> None:
+def test_what_left_the_view_is_attached_again(root: Path) -> None:
     """A file that was compressed into a gist is attached again when a message names it."""
     session = ContextSession(max_tokens=8000)
     resolvers = [FileResolver([root])]
@@ -114,22 +113,21 @@ def test_what_left_the_view_is_attached_again(root: Path, send: Send) -> None:
         "".join(f"def run_{number}():\n    return {number}\n" for number in range(40)),
         encoding="utf-8",
     )
-    send(session, typed("explain @src/ag", root), resolvers)
+    send_message(session, typed("explain @src/ag", root), resolvers)
     for number in range(8):
         session.add_assistant_turn(f"Function run_{number} returns {number}.")
         session.add_user_turn(f"And the one after number {number}?")
     session.compress(0.0)
     assert "return 39" not in str(session.messages())
-    sent = send(session, PillDocument.parse("again [@src/agent.py]"), resolvers)
+    sent = send_message(session, PillDocument.parse("again [@src/agent.py]"), resolvers)
     assert [each.name for each in sent.attached] == ["src/agent.py"]
     assert "return 39" in str(session.messages())
 
 
-@BOTH
-def test_a_refused_pill_loses_nothing_of_the_message(root: Path, send: Send) -> None:
+def test_a_refused_pill_loses_nothing_of_the_message(root: Path) -> None:
     """The words are sent as they are, the other pills are attached, the problem is told."""
     session = ContextSession(max_tokens=8000)
-    sent = send(
+    sent = send_message(
         session, PillDocument.parse("explain [@gone.py] and [@notes.md]"), [FileResolver([root])]
     )
     assert [problem.warning for problem in sent.problems] == [
@@ -166,22 +164,22 @@ def test_symbols_and_buffers_are_attached_as_what_they_are(root: Path) -> None:
     assert attachments[-1].label == "src/agent.py:3-4"
 
 
-@BOTH
-def test_a_refused_user_turn_leaves_nothing_attached(root: Path, send: Send) -> None:
+def test_a_refused_user_turn_leaves_nothing_attached(root: Path) -> None:
     """A refused message attaches nothing, and sending again attaches once."""
     session = ContextSession(max_tokens=1000)
     (root / "src/long.py").write_text("x = 1\n" * 2000, encoding="utf-8")
     document = PillDocument.parse("[@src/agent.py] [@src/long.py]")
     with pytest.raises(ContextOverflowError):
-        send(session, document, [FileResolver([root])])
+        send_message(session, document, [FileResolver([root])])
     assert (session.history.revision, session.log()) == (0, ())
-    sent = send(session, PillDocument.parse("explain [@src/agent.py]"), [FileResolver([root])])
+    sent = send_message(
+        session, PillDocument.parse("explain [@src/agent.py]"), [FileResolver([root])]
+    )
     assert ([each.name for each in sent.attached], sent.held) == (["src/agent.py"], ())
     assert len(session.log()) == 2
 
 
-@BOTH
-def test_what_had_to_yield_to_the_rest_of_the_message_is_told(send: Send) -> None:
+def test_what_had_to_yield_to_the_rest_of_the_message_is_told() -> None:
     """If not all attachments fit, the last one is kept and the others are reported as gists."""
     texts = {
         f"b{number}": "".join(
@@ -191,13 +189,13 @@ def test_what_had_to_yield_to_the_rest_of_the_message_is_told(send: Send) -> Non
     }
     document = PillDocument.parse("compare [@b0] [@b1] [@b2]", lambda _: "buffer")
     session = ContextSession(max_tokens=1200)
-    sent = send(session, document, [BufferResolver(texts)])
+    sent = send_message(session, document, [BufferResolver(texts)])
     assert [each.name for each in sent.attached] == ["b0", "b1", "b2"]
     assert [each.name for each in sent.yielded] == ["b0", "b1"]
     assert [
         any(text in message["content"] for message in session.messages()) for text in texts.values()
     ] == [False, False, True]
-    roomy = send(ContextSession(max_tokens=8000), document, [BufferResolver(texts)])
+    roomy = send_message(ContextSession(max_tokens=8000), document, [BufferResolver(texts)])
     assert roomy.yielded == ()
 
 

@@ -69,13 +69,6 @@ def test_a_short_id_within_is_of_the_type_that_its_field_names() -> None:
     }
 
 
-def test_an_id_within_another_is_not_taken_for_it() -> None:
-    """The longest id is hidden first."""
-    registry, _ = SessionIdRegistry().read("recipes", "abcdefgh", turn=1)
-    registry, _ = registry.read("recipes", "abcdefgh-2", "of abcdefgh-2, not abcdefgh", turn=1)
-    assert get_entity_context(registry, 1).active[1].label == "of recipe_2, not recipe_1"
-
-
 def test_an_unknown_id_that_holds_a_known_one_is_not_taken_for_it() -> None:
     """Only whole words are hidden; in Chinese no space divides them."""
     registry, _ = SessionIdRegistry().read("products", "product-10", turn=1)
@@ -106,25 +99,6 @@ def test_the_id_of_what_was_removed_stays_hidden() -> None:
     assert get_entity_context(registry, 1).active[0].data == {"monday": old}
     registry, new = registry.read("recipes", UUID, turn=1)
     assert get_entity_context(registry, 1).active[0].data == {"monday": new}
-
-
-def test_data_that_are_no_entity_s_are_hidden_the_same_way() -> None:
-    """Ids in rows, texts and bare values are hidden; a top-level `id` takes the given type."""
-    registry, _ = SessionIdRegistry().read("recipes", UUID, turn=1)
-    registry, _ = registry.read("recipes", 7, turn=1)
-    rows = [{"id": 7, "note": f"see {UUID}"}, ({"id": 8},), 7, None]
-    assert registry.hide_ids(rows, "recipe") == [
-        {"id": "recipe_2", "note": "see recipe_1"},
-        [{"id": 8}],
-        7,
-        None,
-    ]
-    assert registry.hide_ids({"id": 7, "recipes": [{"id": 7}]}) == {
-        "id": 7,
-        "recipes": [{"id": "recipe_2"}],
-    }
-    assert registry.hide_ids(UUID) == "recipe_1"
-    assert SessionIdRegistry().hide_ids({"id": UUID}) == {"id": UUID}
 
 
 def test_refs_are_told_by_name() -> None:

@@ -14,18 +14,6 @@ from polycontext.nodes.entities.records import UnknownRefError
 from tests.nodes.entities.kitchen import kitchen
 
 
-def test_types_of_one_name_share_a_counter() -> None:
-    """Whatever types are called, no ref is given out twice."""
-    registry = SessionIdRegistry(ref_names={"dishes": "recipe"})
-    refs = []
-    for kind in ("recipes", "recipe", "dishes", "gen_recipes"):
-        registry, ref = registry.read(kind, "a", turn=1)
-        registry, idea = registry.generate(kind, turn=1)
-        refs += [ref, idea]
-    assert len(set(refs)) == 8
-    assert refs[4] == "recipe_3"
-
-
 def test_ids_lead_to_refs_and_back() -> None:
     """An id has a ref in its type; where types share it, the type must be said."""
     registry, recipe = SessionIdRegistry().read("recipes", 7, turn=1)
@@ -79,20 +67,6 @@ def test_a_ref_that_names_nothing_is_refused_and_changes_nothing(
         use(registry, "meal_plan_1")
     assert removed.value.tombstone == registry.tombstones[0]
     assert registry == before
-
-
-def test_a_saved_ref_can_be_a_near_miss_by_its_old_name() -> None:
-    """Old refs of live entities are proposed too, those of removed ones are not."""
-    registry, idea = SessionIdRegistry().generate("recipes", turn=1)
-    registry, ref = registry.save(idea, "a", turn=1)
-    with pytest.raises(UnknownRefError) as refused:
-        registry.get("gen_recipe_2")
-    assert idea in refused.value.near
-    with pytest.raises(UnknownRefError) as refused:
-        registry.drop(ref, turn=2).get("gen_recipe_2")
-    assert refused.value.near == ()
-    with pytest.raises(UnknownRefError, match="removed in turn 2"):
-        registry.drop(ref, turn=2).get(idea)
 
 
 def test_what_was_never_saved_cannot_be_deleted_and_has_no_id() -> None:

@@ -55,15 +55,6 @@ def test_a_turn_and_a_memory_can_be_pickled_and_copied() -> None:
         assert hash(copy.deepcopy(record)) == hash(record)
 
 
-def test_observing_leaves_what_is_not_said() -> None:
-    """The phase and the wish are set apart from each other; an empty wish takes the wish back."""
-    turn = (
-        CurrentTurn(1).observe(phase="exploring", user_expressed="quick").observe(phase="narrowing")
-    )
-    assert (turn.phase, turn.user_expressed) == ("narrowing", "quick")
-    assert turn.observe(user_expressed="").user_expressed == ""
-
-
 def test_the_summary_drops_results_and_keeps_the_model_s_own_outcome() -> None:
     """A step keeps its own outcome or gets a count; results are dropped, a block reason kept."""
     turn = (
@@ -80,9 +71,3 @@ def test_the_summary_drops_results_and_keeps_the_model_s_own_outcome() -> None:
         "no database",
         None,
     )
-
-
-def test_a_result_that_is_no_json_is_refused() -> None:
-    """The place of the fault is named."""
-    with pytest.raises(InvalidDataError, match=r"^result\[0\].when: "):
-        CurrentTurn(1).step("read", "recipes", "Find", [{"when": object()}])

@@ -99,28 +99,6 @@ def test_a_prompt_with_a_gist_is_this() -> None:
     assert prompt + "\n" == (GOLDEN / "prompt_gist.md").read_text(encoding="utf-8")
 
 
-def test_the_system_prompt_alone_leaves_the_conversation_out() -> None:
-    """A system-only prompt holds persona, constraints and task, but no conversation."""
-    session = shop()
-    prompt = session.build_prompt(
-        "builder", constraints=["Be kind."], system_only=True, specialty="carpentry", task="Draw."
-    )
-    system = PromptBuilder().build_system_prompt("builder", {}, ["Be kind."], specialty="carpentry")
-    assert prompt == f"{system}\n\n## Task\n\nDraw."
-    assert session.build_prompt("default", system_only=True) == PromptBuilder().build_system_prompt(
-        "default"
-    )
-
-
-def test_a_template_may_place_the_task_itself() -> None:
-    """A task that the template names is not put at the end once more."""
-    prompts = PromptBuilder({"clerk": "Your task: {task}"})
-    assert (
-        ContextSession().build_prompt("clerk", task="file this", prompts=prompts)
-        == "Your task: file this"
-    )
-
-
 def test_a_prompt_waits_for_results() -> None:
     """While calls are open only the system prompt can be built."""
     session = ContextSession()

@@ -41,18 +41,6 @@ def test_the_first_hit_wins(tmp_path: Path) -> None:
     assert builder.folders == (one, two)
 
 
-def test_only_markdown_directly_in_the_folder_counts(tmp_path: Path) -> None:
-    """Only Markdown files directly in the folder count; byte order marks are stripped."""
-    folder(tmp_path / "below", deep="deep")
-    (tmp_path / "notes.txt").write_text("{", encoding="utf-8")
-    (tmp_path / "odd.md").mkdir()
-    (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf\nText.\r\n\r\n")
-    assert PromptBuilder(
-        folders=[tmp_path]
-    ).system_templates.keys() - SHIPPED.system_templates.keys() == {"a"}
-    assert PromptBuilder(folders=[tmp_path]).system_templates["a"] == "Text."
-
-
 @pytest.mark.parametrize(
     "agent_type",
     [

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.prompts.template import Band, TemplateError, band_of, read_persona
+from polycontext.nodes.prompts.template import TemplateError, band_of, read_persona
 from polycontext.testing import ANY_TEXT
 
 PERSONA = PromptBuilder(system_templates={"bare": "{persona}"})
@@ -57,14 +57,6 @@ def test_an_unknown_eigenvector_gets_a_sentence_of_the_default() -> None:
         == "Your swagger is high (1.00 on a scale from 0 to 1): let it shape how you answer."
     )
     assert "{joy}" in described({"{joy}": 0.1})
-
-
-def test_every_eigenvector_of_the_package_has_all_bands() -> None:
-    """Every known eigenvector has all bands, and no two bands share a sentence."""
-    names = {key.rpartition(".")[0] for key in PERSONA.persona_templates}
-    assert {"default", "warmth", "joy", "curiosity"} <= names
-    assert {f"{name}.{band}" for name in names for band in Band} == PERSONA.persona_templates.keys()
-    assert len(set(PERSONA.persona_templates.values())) == 3 * len(names)
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,12 @@ import re
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.prompts.builder import transcript
-from polycontext.testing import ANY_TEXT, TEXTS, conversations
+from polycontext.testing import conversations
 from polycontext.window import Part, ToolCall, Turn
-
-FENCES = st.text("~`\n\r ax", max_size=30)
 
 
 def read_back(text: str) -> list[tuple[str, str]]:
@@ -25,21 +22,6 @@ def read_back(text: str) -> list[tuple[str, str]]:
 def as_commonmark_reads(text: str) -> str:
     """Return `text` with the line ends and the NUL replacement that CommonMark prescribes."""
     return re.sub("\r\n?", "\n", f"{text}\n").replace("\0", "\ufffd").removesuffix("\n")
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["user", "assistant", "system"]), st.one_of(FENCES, TEXTS, ANY_TEXT)
-        ),
-        max_size=6,
-    )
-)
-def test_every_text_comes_back(said: list[tuple[str, str]]) -> None:
-    """No text can end its turn or begin another's, whatever fences it holds."""
-    written = transcript([Turn(role, text) for role, text in said])
-    assert read_back(written) == [(role, as_commonmark_reads(text)) for role, text in said]
-    assert all(text in written for _, text in said)
 
 
 @given(conversations())

@@ -144,24 +144,6 @@ def test_actions_are_those_that_the_server_accepts() -> None:
         assert props["actions"] == {"send": False, "compress": False, "clear": False}
 
 
-def test_a_pressured_machine_cannot_send() -> None:
-    """While pressured `canSend` is false; the send action stays available only with `auto`."""
-    for auto in (False, True):
-        session = ContextSession(200, auto=auto)
-        session.add_user_turn("hello")
-        session.add_assistant_turn("word " * 185)
-        props = _props(session)
-        assert props["canSend"] is False
-        assert props["actions"] == {"send": auto, "compress": True, "clear": True}
-
-
-def test_nobody_sends_while_calls_are_open() -> None:
-    """A user turn would part a call from its result, so neither machine nor session takes one."""
-    props = _props(_session())
-    assert (props["canSend"], props["status"]) == (False, "thinking")
-    assert props["actions"] == {"send": False, "compress": True, "clear": True}
-
-
 class Approved(ContextMachine):
     """Takes no message while somebody has to agree."""
 
