@@ -69,12 +69,10 @@ SUMMARIES: list[tuple[dict[str, Any], str]] = [
         {"reasoning__intents": [Intent("query", 0.9), Intent("more", 0.5)]},
         "reasoning.intents_added=1",
     ),
-    ({"enrichment__facts": FACTS[2:]}, "enrichment.facts_removed=2"),
     (
         {"enrichment__facts": (*FACTS[:2], Fact("f2", "else"), *FACTS[3:5])},
         "enrichment.facts_removed=1, enrichment.facts_changed=1",
     ),
-    ({"enrichment__facts": (Fact("new"), *FACTS, Fact("last"))}, "enrichment.facts_added=2"),
     (
         {"reasoning__entities": {"person": "Eve", "thing": 1}},
         "reasoning.entities_added=1, reasoning.entities_removed=1, reasoning.entities_changed=1",
@@ -83,7 +81,6 @@ SUMMARIES: list[tuple[dict[str, Any], str]] = [
         {"llm__model": "small", "reasoning__summary": ""},
         "reasoning.summary_changed=1, llm.model_changed=1",
     ),
-    ({"llm__usage": {"total_tokens": 11}}, "llm.usage_changed=1"),
     (
         {"llm__usage": None, "reasoning__dependency_map": [1]},
         "reasoning.dependency_map_changed=1, llm.usage_changed=1",
@@ -117,7 +114,6 @@ REFUSALS: list[tuple[dict[str, Any], str, Any, Any]] = [
         RICH.reasoning.confidence_scores,
         {},
     ),
-    ({"llm__usage": None}, "$.llm.usage", RICH.llm.usage, None),
     ({"reasoning__dependency_map": None}, "$.reasoning.dependency_map", {"h1": ("h0",)}, None),
 ]
 
@@ -172,9 +168,7 @@ def test_a_patch_has_only_the_parts_of_a_value_that_changed() -> None:
 
 CHANGES: list[tuple[Any, type[Exception], str]] = [
     ({"reasoning": []}, InvalidDataError, r"\$\.changes\.reasoning: tuple is not an object"),
-    ({"reasoning": {"summary": 1}}, InvalidDataError, r"\.summary: int is not an object"),
     ({"reasoning": {"summary": {"old": "x"}}}, InvalidDataError, r"\.summary: has old. Use old"),
-    ({"reasoning": {"summary": {}}}, InvalidDataError, r"\.summary: has nothing"),
     (
         {"reasoning": {"summary": {"old": 1, "new": ""}}},
         InvalidDataError,
@@ -191,7 +185,6 @@ CHANGES: list[tuple[Any, type[Exception], str]] = [
         r"\.intents\.start: -1 is out of range",
     ),
     ({"reasoning": {"mood": {"old": 1, "new": 2}}}, UnknownNameError, "reasoning.mood"),
-    ({"version": {"": {"old": 1, "new": 2}}}, UnknownNameError, "version"),
 ]
 
 

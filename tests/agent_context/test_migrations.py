@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.agent_context import AgentContext, MigrationRegistry, deserialize
+from polycontext.agent_context import MigrationRegistry, deserialize
 from polycontext.agent_context.errors import MigrationError, UnknownVersionError
 from polycontext.agent_context.migrations import MIGRATIONS
 from polycontext.agent_context.records import SCHEMA_VERSION
@@ -124,8 +124,3 @@ def test_a_migration_that_fails_is_named() -> None:
 
     with pytest.raises(MigrationError, match="returned NoneType"):
         registry.migrate({"version": "0.9.0"})
-
-
-def test_the_packages_own_registry_reads_the_current_version_alone() -> None:
-    """Version 1.0.0 is the first: the registry that the decoder asks knows no other."""
-    assert MIGRATIONS.known == (SCHEMA_VERSION,) == (AgentContext().version,)

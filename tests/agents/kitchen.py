@@ -86,9 +86,14 @@ SCRIPT: Sequence[str] = (
 )
 
 
+def begun() -> ContextSession:
+    """Return a new session of an agent."""
+    return ContextSession(max_tokens=3000, machine=AgentMachine)
+
+
 def agent_of(model: Any, session: ContextSession | None = None, **options: Any) -> Agent:
     """Return the kitchen's agent, over a new session by default."""
-    session = session or ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = session or begun()
     return Agent(session, model, tools(), **options)
 
 

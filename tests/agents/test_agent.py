@@ -24,7 +24,7 @@ from polycontext.pills import FileResolver
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.testing import ScriptedModel
-from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, agent_of, tools, use
+from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, agent_of, begun, tools, use
 from tests.agents.test_forms import BROKEN
 
 
@@ -113,28 +113,13 @@ def test_a_tool_tells_the_model_what_went_wrong() -> None:
 
     done = json.dumps({"outcome": "there is none"})
     model = ScriptedModel([*SCRIPT[:3], done, done, "There is no soup."])
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     agent = Agent(session, model, [Tool("find", find)])
     with pytest.raises(ConnectionError):
         agent.send("A soup?")
     assert [call.name for call in session.open_calls] == ["find"]
     assert agent.run() == "There is no soup."
     assert "out of soup" in model.requests[3].prompt
-
-
-def test_a_plan_without_end_is_blocked() -> None:
-    """The reply says why."""
-    step = {"type": "read", "subdomain": "recipes", "description": "again"}
-    plan = {"decision": "plan_direct", "goal": "loop", "steps": [step] * 60}
-    agent = agent_of(
-        model := ScriptedModel(
-            ["I could not."],
-            rules={"Find out what": UNDERSTOOD, "Plan the next": json.dumps(plan)}
-            | {"Execute the": json.dumps({"outcome": "done"})},
-        )
-    )
-    assert agent.send("Loop") == "I could not."
-    assert "no reply after 40 steps" in model.requests[-1].prompt
 
 
 def test_a_session_of_another_machine_is_refused() -> None:
@@ -169,7 +154,7 @@ def test_a_user_who_goes_on_ends_the_plan() -> None:
     def slow(*, idempotency_key: str) -> None:
         raise TimeoutError
 
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*SCRIPT[:3], UNDERSTOOD, ASKED, "Which?"])
     agent = Agent(session, model, [Tool("find", slow)])
     with pytest.raises(TimeoutError):
@@ -262,7 +247,7 @@ def test_functions_are_a_model_and_tools() -> None:
         return later.complete(request)
 
     for model in (ScriptedModel(script).complete, answer):
-        agent = Agent(ContextSession(3000, machine=AgentMachine), model, [count])
+        agent = Agent(begun(), model, [count])
         assert agent.send("How many?") == "Four."
         assert agent.tools["count"].description == "Count things."
         assert "4" in [turn.text for turn in agent.session.log()]
@@ -275,7 +260,7 @@ class OpenAI:
 @pytest.mark.parametrize("model", ["gpt-5", OpenAI(), ScriptedModel])
 def test_what_is_no_model_is_refused(model: Any) -> None:
     """The message names what makes one of a client, and a tool needs a name."""
-    session = ContextSession(3000, machine=AgentMachine)
+    session = begun()
     with pytest.raises(InvalidOptionError, match=r'model_of\(client, "gpt-5"\)'):
         Agent(session, model)
     with pytest.raises(InvalidOptionError, match="a function of the request"):
@@ -292,7 +277,7 @@ def test_a_tool_without_a_key_is_never_run_again() -> None:
         runs.append(amount)
         raise ConnectionError
 
-    session = ContextSession(3000, machine=AgentMachine)
+    session = begun()
     with pytest.raises(ConnectionError):
         Agent(session, ScriptedModel(planned(("pay", {"amount": 5}))), [pay]).send("Pay.")
     model = ScriptedModel([DONE, DONE, "I am not sure."])
@@ -328,7 +313,7 @@ def test_an_outcome_counts_the_rows_of_all_results(calls: Sequence[str], outcome
     def fail(*, idempotency_key: str) -> None:
         raise ToolError("out of stock")
 
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*planned(*((name, {}) for name in calls)), "{}", DONE, "bye"])
     agent = Agent(session, model, [*tools(), Tool("fail", fail)])
     assert agent.send("Go") == "bye"
@@ -377,7 +362,7 @@ def test_an_async_tool_in_a_running_loop_says_what_to_call() -> None:
     async def find(**_: str) -> str:
         return "soup"
 
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*SCRIPT[:3], *[json.dumps({"outcome": "done"})] * 2, "Soup."])
     agent = Agent(session, model, [Tool("find", find)])
 
@@ -393,9 +378,11 @@ def test_a_loop_with_calls_left_is_blocked_and_goes_on() -> None:
     """Calls that are still open are closed; the user can go on."""
     both = use(("find", {}), ("find", {}))
     rules = {"Find out what": UNDERSTOOD, "Plan the next": SCRIPT[1], "Execute the": both}
-    agent = agent_of(ScriptedModel(rules=rules | {"Answer the user": "I could not."}))
+    model = ScriptedModel(rules=rules | {"Answer the user": "I could not."})
+    agent = agent_of(model)
     for _ in range(2):
         assert agent.send("Loop") == "I could not."
+        assert "no reply after 40 steps" in model.requests[-1].prompt
         assert not agent.session.open_calls
 
 
@@ -430,7 +417,7 @@ def test_whatever_a_tool_returns_it_is_run_once(result: Any) -> None:
         runs.append(idempotency_key)
         return result
 
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*planned(("look", {})), DONE, DONE, "bye"])
     agent = Agent(session, model, [Tool("look", look, entities="recipes")])
     assert agent.send("Go") == "bye"
@@ -478,7 +465,7 @@ def test_a_call_of_a_tool_that_is_gone_or_was_forgotten_is_not_run() -> None:
         raise ConnectionError
 
     for is_forgotten in (False, True):
-        session = ContextSession(max_tokens=3000, machine=AgentMachine)
+        session = begun()
         first = Agent(session, ScriptedModel(planned(("f", {"x": "y"}))), [Tool("f", fails)])
         with pytest.raises(ConnectionError):
             first.send("Go")
@@ -500,7 +487,7 @@ def test_a_run_that_is_overtaken_drops_its_call_and_its_answer() -> None:
             await goes.wait()
             return 1
 
-        session = ContextSession(max_tokens=3000, machine=AgentMachine)
+        session = begun()
         model = ScriptedModel([*planned(("slow", {})), UNDERSTOOD, ASKED, "Which?"])
         agent = Agent(session, model, [Tool("slow", slow)])
         first = asyncio.create_task(agent.asend("Go"))
@@ -536,7 +523,7 @@ def test_a_row_that_is_no_entity_is_a_result(id: Any) -> None:
         runs.append(idempotency_key)
         return [{"id": id, "name": "Soup"}, {"id": "81b7d3c4", "name": None}]
 
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*planned(("look", {})), DONE, DONE, "bye"])
     agent = Agent(session, model, [Tool("look", look, entities="recipes")])
     assert agent.send("Go") == "bye"
@@ -587,7 +574,7 @@ def test_arguments_have_the_types_that_the_tool_declares() -> None:
         "tags": ["quick"],
         "more": {"a": [1]},
     }
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*planned(("find", {})), use(("cook", given)), DONE, DONE, "bye"])
     listed = [Tool("find", find, entities="recipes"), Tool("cook", cook)]
     assert Agent(session, model, listed).send("Go") == "bye"
@@ -620,7 +607,7 @@ def test_an_argument_of_another_type_is_sent_back_once(wrong: Any) -> None:
         raise TypeError("its own")
 
     def agent(*uses: Any) -> Agent:
-        session = ContextSession(max_tokens=3000, machine=AgentMachine)
+        session = begun()
         script = [*SCRIPT[:2], *(use(("wait", each)) for each in uses)]
         return Agent(session, ScriptedModel(script), [Tool("wait", wait)])
 

@@ -17,7 +17,7 @@ from polycontext.agents.requests import ModelRequest
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import MoveEvent, TurnEvent
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
-from tests.agents.kitchen import UNDERSTOOD, Plans, tools, use
+from tests.agents.kitchen import UNDERSTOOD, Plans, begun, tools, use
 
 Call = tuple[str, dict[str, str]]
 FIND: Call = ("find", {})
@@ -151,7 +151,7 @@ def _at_every_point(
 async def _cancelled(script: list[str], point: int, whole: Any) -> bool:
     """Cancel an exchange at a point, go on, and return whether it was reached."""
     plans, reached, calls = Plans(), asyncio.Event(), count(1)
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     scripted = Scripted(session, script, lambda: None)
 
     class Waiting:

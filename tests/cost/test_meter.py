@@ -79,10 +79,6 @@ PROVIDERS = (Provider.ANTHROPIC, Provider.OPENAI, Provider.RESPONSES)
 
 
 USAGES: Mapping[str, tuple[object, Tokens | None]] = {
-    "chat": (
-        {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": None},
-        Tokens(100, output=5),
-    ),
     "chat, cached": (
         {
             "prompt_tokens": 100,
@@ -147,7 +143,6 @@ USAGES: Mapping[str, tuple[object, Tokens | None]] = {
         Tokens(47, read=60, output=25),
     ),
     "no usage": ({"usage": None}, None),
-    "a stream's piece": ({"choices": []}, None),
     "parts of other forms": (
         {"prompt_tokens": 7, "prompt_tokens_details": [1], "iterations": 3, "cache_creation": 4},
         Tokens(7),

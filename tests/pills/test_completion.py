@@ -111,15 +111,6 @@ def test_every_candidate_has_the_characters_in_order(known: list[str], prefix: s
     assert sorted(offered) == sorted({name for name in known if has_in_order(name)})
 
 
-@given(st.lists(NAMES, max_size=12), NAMES, st.sampled_from("abA/._"))
-def test_typing_on_never_offers_what_was_not_there(
-    known: list[str], prefix: str, char: str
-) -> None:
-    """Candidates of a longer prefix are candidates of the shorter one."""
-    completer = buffers(*known)
-    assert set(names(completer, prefix + char)) <= set(names(completer, prefix))
-
-
 # --- the scan ---------------------------------------------------------------
 
 

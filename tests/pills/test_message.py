@@ -105,25 +105,6 @@ def test_a_second_message_does_not_send_it_twice(root: Path, send: Send) -> None
     get_format("openai").check(session.messages())
 
 
-def test_what_left_the_view_is_attached_again(root: Path) -> None:
-    """A file that was compressed into a gist is attached again when a message names it."""
-    session = ContextSession(max_tokens=8000)
-    resolvers = [FileResolver([root])]
-    (root / "src/agent.py").write_text(
-        "".join(f"def run_{number}():\n    return {number}\n" for number in range(40)),
-        encoding="utf-8",
-    )
-    send_message(session, typed("explain @src/ag", root), resolvers)
-    for number in range(8):
-        session.add_assistant_turn(f"Function run_{number} returns {number}.")
-        session.add_user_turn(f"And the one after number {number}?")
-    session.compress(0.0)
-    assert "return 39" not in str(session.messages())
-    sent = send_message(session, PillDocument.parse("again [@src/agent.py]"), resolvers)
-    assert [each.name for each in sent.attached] == ["src/agent.py"]
-    assert "return 39" in str(session.messages())
-
-
 def test_a_refused_pill_loses_nothing_of_the_message(root: Path) -> None:
     """The words are sent as they are, the other pills are attached, the problem is told."""
     session = ContextSession(max_tokens=8000)

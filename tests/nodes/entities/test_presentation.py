@@ -29,15 +29,6 @@ from tests.nodes.entities.kitchen import NOW, kitchen
 
 GOLDEN = Path(__file__).parent / "golden"
 CELLS = [(mode, tier) for mode in EntityMode for tier in Tier]
-EXPECTED = {
-    # Who consumes what: Act, Think, Reply, Reply, Think's alternative, Understand.
-    EntityMode.FULL: (Detail.FULL, Detail.FULL, Detail.NONE),
-    EntityMode.REFS_AND_LABELS: (Detail.REFS_AND_LABELS, Detail.REFS_AND_LABELS, Detail.REFS),
-    EntityMode.LABELS_ONLY: (Detail.LABELS, Detail.LABELS, Detail.NONE),
-    EntityMode.REPLY: (Detail.LABELS, Detail.LABELS, Detail.NONE),
-    EntityMode.DO_NOT_READ: (Detail.REFS, Detail.REFS, Detail.REFS),
-    EntityMode.CURATION: (Detail.FULL, Detail.FULL, Detail.FULL),
-}
 
 
 @pytest.mark.parametrize("mode", EntityMode)
@@ -45,15 +36,6 @@ def test_a_mode_prints_its_golden_file(mode: EntityMode) -> None:
     """Each mode prints its reviewed golden file for the kitchen."""
     text = format_entity_context(get_entity_context(kitchen(), NOW), mode)
     assert f"{text}\n" == (GOLDEN / f"{mode}.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("mode", EntityMode)
-def test_the_table_is_the_seeds(mode: EntityMode) -> None:
-    """The table in the code grants every mode what the table in docs/nodes.md grants its node."""
-    assert (
-        tuple(ENTITY_TABLE[mode][tier] for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED))
-        == EXPECTED[mode]
-    )
 
 
 def test_full_data_is_another_name_of_full() -> None:

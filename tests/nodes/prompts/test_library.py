@@ -18,18 +18,6 @@ def folder(place: Path, **files: str) -> Path:
     return place
 
 
-def test_a_folder_takes_the_place_of_what_it_has(tmp_path: Path) -> None:
-    """A folder overrides the package's templates that it contains."""
-    mine = PromptBuilder(
-        folders=[folder(tmp_path, kgent="Mine.", guide="New.", _task="Do: {task}")]
-    )
-    assert (mine.system_templates["kgent"], mine.system_templates["guide"]) == ("Mine.", "New.")
-    assert mine.system_templates["builder"] == SHIPPED.system_templates["builder"]
-    assert mine.section_templates["task"] == "Do: {task}"
-    assert mine.section_templates["constraints"] == SHIPPED.section_templates["constraints"]
-    assert mine.persona_templates == SHIPPED.persona_templates
-
-
 def test_the_first_hit_wins(tmp_path: Path) -> None:
     """Templates given as text override folders, and earlier folders override later ones."""
     one, two = (
