@@ -14,7 +14,7 @@ from polycontext.base import InvalidOptionError, MissingExtraError, UnknownNameE
 from polycontext.models import AnthropicSummariser, OpenAISummariser
 from polycontext.models.anthropic_summariser import mark_blocks
 from polycontext.models.model_summariser import NoSummaryError
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.pressure import CompressionResult, ContextProjector
 from polycontext.pressure.gist import is_summary
 from polycontext.testing.strict import Break, RequestRefusedError, internal_error
@@ -49,6 +49,19 @@ def vendor(request: pytest.FixtureRequest) -> Generator[Vendor]:
         yield made
 
 
+def opened(max_tokens: int, summariser: Any) -> ContextSession:
+    """Return a session whose gists `summariser` writes, and that is compressed when asked to."""
+    projector = ContextProjector(summariser)
+    return ContextSession(max_tokens=max_tokens, auto=False, projector=projector)
+
+
+def whole(output: ContextOutput) -> CompressionResult:
+    """Return the compression of an output, all of whose summaries were taken."""
+    assert output.compression is not None
+    assert output.compression.rejections == ()
+    return output.compression
+
+
 def talking(session: ContextSession, turns: int) -> ContextSession:
     """Return `session` after so many turns."""
     session.add_user_turn("Count the fish.")
@@ -65,9 +78,7 @@ def talking(session: ContextSession, turns: int) -> ContextSession:
 
 def compressed(summariser: Any, turns: int = 20) -> CompressionResult:
     """Return the report of a compression whose words `summariser` writes."""
-    session = talking(
-        ContextSession(max_tokens=4_000, auto=False, projector=ContextProjector(summariser)), turns
-    )
+    session = talking(opened(4_000, summariser), turns)
     compression = session.compress(0.1).compression
     assert compression is not None
     return compression
@@ -95,9 +106,7 @@ def test_a_model_writes_the_gist_without_blocking(vendor: Vendor, is_async: bool
 
     async def run() -> CompressionResult:
         client = vendor.client(is_async=is_async)
-        session = ContextSession(
-            max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser(client))
-        )
+        session = opened(4_000, vendor.summariser(client))
         compression = (await talking(session, 20).acompress(0.1)).compression
         if is_async:
             await client.close()
@@ -215,9 +224,7 @@ def test_a_summary_that_is_no_longer_wanted_is_cancelled(vendor: Vendor) -> None
     async def run() -> CompressionResult | None:
         client = vendor.client(is_async=True)
         session = talking(
-            ContextSession(
-                max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser(client))
-            ),
+            opened(4_000, vendor.summariser(client)),
             20,
         )
         before = session.window
@@ -349,16 +356,10 @@ def test_a_window_without_room_to_read_is_refused(vendor: Vendor) -> None:
 def test_the_summary_is_read_from_the_cache(vendor: Vendor) -> None:
     """At least nine tenths of the input of a summary call come from the provider's cache."""
     client = vendor.client()
-    session = ContextSession(
-        max_tokens=90_000,
-        auto=False,
-        projector=ContextProjector(vendor.summariser(client, tools=TOOLS[vendor.name])),
-    )
+    session = opened(90_000, vendor.summariser(client, tools=TOOLS[vendor.name]))
     looking(session, vendor, client, 24)
     before = session.request(vendor.name).messages
-    done = session.compress(0.02).compression
-    assert done is not None
-    assert done.rejections == ()
+    done = whole(session.compress(0.02))
     assert gist_text(done).startswith(f"[Summary of earlier messages]\n{SUMMARY}")
     assert vendor.read_share() >= 0.9
     assert same_but_marks(vendor.asked[-1], vendor.asked[-2], before)
@@ -394,19 +395,13 @@ def blocks(messages: Any) -> list[Any]:
 def test_a_window_that_ends_on_open_calls_is_read_up_to_them(vendor: Vendor) -> None:
     """The request is one that the provider takes, and what is open stays."""
     client = vendor.client()
-    session = ContextSession(
-        max_tokens=30_000,
-        auto=False,
-        projector=ContextProjector(vendor.summariser(client, tools=TOOLS[vendor.name])),
-    )
+    session = opened(30_000, vendor.summariser(client, tools=TOOLS[vendor.name]))
     looking(session, vendor, client, 24)
     session.add_assistant_turn(
         None, [ToolCall("open_1", "look", "{}"), ToolCall("open_2", "look", "{}")]
     )
     session.add_tool_turn("a fish", tool_call_id="open_1")
-    done = session.compress(0.05).compression
-    assert done is not None
-    assert done.rejections == ()
+    whole(session.compress(0.05))
     assert "about the conversation above" in [*texts_of(vendor.asked[-1])][-1]
     assert "open_1" not in json.dumps(vendor.asked[-1])
     assert session.window.open_calls == ("open_2",)
@@ -423,12 +418,10 @@ def test_where_the_prefix_cannot_be_gone_on_with_it_is_read_as_data(
     """If the prefix differs, does not fit or is switched off, the conversation is read as data."""
     client = vendor.client()
     summariser = vendor.summariser(client, **{"tools": TOOLS[vendor.name], **options})
-    session = ContextSession(max_tokens=30_000, auto=False, projector=ContextProjector(summariser))
+    session = opened(30_000, summariser)
     looking(session, vendor, client, 24)
     count = len(vendor.asked)
-    done = session.compress(0.05).compression
-    assert done is not None
-    assert done.rejections == ()
+    whole(session.compress(0.05))
     assert all("<conversation " in [*texts_of(each)][-1] for each in vendor.asked[count:])
     assert all("tools" not in each for each in vendor.asked[count:])
     assert (len(vendor.asked) - count > 1) is ("max_input_tokens" in options)
@@ -466,12 +459,8 @@ def test_what_the_epoch_needs_goes_along() -> None:
         own = {
             "thinking": {"type": "adaptive", "display": "omitted"},
         }
-        session = ContextSession(
-            max_tokens=30_000,
-            auto=False,
-            projector=ContextProjector(
-                vendor.summariser(client, tools=TOOLS["anthropic"], options=own, headers=BETA)
-            ),
+        session = opened(
+            30_000, vendor.summariser(client, tools=TOOLS["anthropic"], options=own, headers=BETA)
         )
         looking(session, vendor, client, 24)
         session.compress(0.05)
@@ -479,9 +468,7 @@ def test_what_the_epoch_needs_goes_along() -> None:
         for number in range(20):
             session.add_assistant_turn(f"Pike number {number} was seen. " * 20)
             session.add_user_turn("Look again.")
-        done = session.compress(0.05).compression
-        assert done is not None
-        assert done.rejections == ()
+        whole(session.compress(0.05))
         thinking = vendor.asked[-1]["thinking"]
         assert thinking["display"] == "omitted"
         assert thinking["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
