@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from polycontext.base import CallerError, InvalidDataError, UnknownNameError
-from polycontext.pills import Pill, PillDocument, PillError, PillType
+from polycontext.pills import PillDocument
+from polycontext.pills.errors import PillError
+from polycontext.pills.pill import Pill, PillType
 from polycontext.window import PositionError
 
 WRITTEN = Path(__file__).resolve().parents[1] / "web" / "src" / "pills" / "vectors.json"

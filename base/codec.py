@@ -39,6 +39,7 @@ def strict_converter(
     *,
     complete: bool = False,
     immutable: bool = False,
+    nullable: bool = False,
     sparse: Collection[type] = (),
     unions: Mapping[Any, str] | None = None,
 ) -> Converter:
@@ -53,6 +54,7 @@ def strict_converter(
             data.
         immutable: read mappings as `FrozenDict`, and return a tuple or one of these unchanged if it
             holds what it should.
+        nullable: read a null as absent if the field has a default.
         sparse: records whose fields are omitted when they have their default.
         unions: union types, each with the key that holds the name of the class.
     """
@@ -70,7 +72,8 @@ def strict_converter(
     converter.register_structure_hook(datetime, _moment)
     converter.register_unstructure_hook(datetime, datetime.isoformat)
     converter.register_structure_hook_factory(
-        has, lambda kind: _record_reader(kind, converter, complete=complete)
+        has,
+        lambda kind: _record_reader(kind, converter, complete=complete, nullable=nullable),
     )
     # Without this hook, records that are also mappings would be written as mappings.
     converter.register_unstructure_hook_factory(
@@ -403,17 +406,20 @@ def _overrides(kind: Any) -> Any:
     return {name: override(rename=_field_key(name)) for name in names}
 
 
-def _record_reader(kind: Any, converter: Converter, *, complete: bool) -> Hook:
+def _record_reader(kind: Any, converter: Converter, *, complete: bool, nullable: bool) -> Hook:
     structure: Any = make_dict_structure_fn(
         kind, converter, _cattrs_use_linecache=False, **_overrides(kind)
     )
     known = {_field_key(field.name): field.default for field in fields(kind) if field.init}
     needed = [name for name, default in known.items() if complete or default is NOTHING]
+    optional = known.keys() - needed
     legal = f"an object with {', '.join(known)}"
 
     def read_record(value: Any, _: object) -> Any:
         if not isinstance(value, (dict, Mapping)):
             raise InvalidDataError("", f"{type(value).__name__} is not an object", legal)
+        if nullable:
+            value = {n: v for n, v in value.items() if v is not None or n not in optional}
         for name in needed:
             if name not in value:
                 raise InvalidDataError(name, "is missing", legal)

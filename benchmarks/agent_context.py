@@ -21,11 +21,11 @@ from polycontext.agent_context import (
     ContextSizeChecker,
     ContextValidator,
     DiffTracker,
-    Fact,
     deserialize,
     get_stats,
     serialize,
 )
+from polycontext.agent_context.records import Fact
 from polycontext.linearity import UNIX_EPOCH
 
 WHEN = "2026-03-01T09:{:02}:{:02}.250000Z"

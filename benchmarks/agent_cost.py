@@ -12,8 +12,9 @@ from attrs import define, field
 from rich.console import Console
 from rich.table import Table
 
-from polycontext.agents import Agent, AgentMachine, ModelRequest, Tool
+from polycontext.agents import Agent, AgentMachine, Tool
 from polycontext.agents.forms import parameters_of
+from polycontext.agents.requests import ModelRequest
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel
 from polycontext.window import Role, default_counter

@@ -23,7 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.retention.recordings import DATA, Conversation, counter, message_tokens, recorded
-from polycontext.cost import Tokens, cost_of, prices_of
+from polycontext.cost import cost_of, prices_of
+from polycontext.cost.reports import Tokens
 from polycontext.server.rows import RequestCompressor
 
 CACHED_FROM = 1_024

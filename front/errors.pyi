@@ -1,4 +1,4 @@
-from .agent_context import (
+from .agent_context.errors import (
     ArtifactError,
     ContextSizeError,
     ContextSizeWarning,
@@ -6,7 +6,7 @@ from .agent_context import (
     MigrationError,
     UnknownVersionError,
 )
-from .agents import AnswerError
+from .agents.forms import AnswerError
 from .base import (
     CallerError,
     CollaboratorError,
@@ -19,11 +19,17 @@ from .base import (
 from .base.law import LawViolation
 from .cost import SpendingError
 from .linearity import DemotionError, UnknownResourceError
-from .models import NoSummaryError
-from .nodes.builders import NodeBudgetError
-from .nodes.entities import RefRefusedError, UnknownRefError
-from .nodes.prompts import MissingValueError, TemplateError
-from .pills import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError
+from .models.model_summariser import NoSummaryError
+from .nodes.builders.budget import NodeBudgetError
+from .nodes.entities.names import RefRefusedError
+from .nodes.entities.records import UnknownRefError
+from .nodes.prompts.template import MissingValueError, TemplateError
+from .pills.errors import (
+    CannotAttachError,
+    DuplicatePillError,
+    InvalidPillNameError,
+    PillError,
+)
 from .polynomial import (
     ContextOverflowError,
     ContextPressureError,

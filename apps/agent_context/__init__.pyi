@@ -1,53 +1,31 @@
 from . import records
-from .artifacts import (
-    ArtifactExternalizer,
-    HeldArtifacts,
-    externalize_artifacts,
-    retrieve_artifact,
-)
+from .artifacts import ArtifactExternalizer, HeldArtifacts, externalize_artifacts, retrieve_artifact
 from .codec import deserialize, json_schema, serialize
 from .consistency import FORGOTTEN
 from .context_patch import ContextPatch, DiffTracker, diff
-from .errors import (
-    ArtifactError,
-    ArtifactFault,
-    ContextSizeError,
-    ContextSizeWarning,
-    ContextViolationError,
-    MigrationError,
-    UnknownVersionError,
-)
+from .errors import ArtifactFault, ContextSizeError, ContextViolationError
 from .json_text import to_data
 from .limits import ContextLimits, ContextSizeChecker, get_stats, measure
 from .migrations import MigrationRegistry
 from .object_store import ObjectStoreExternalizer
-from .records import AgentContext, Artifact, Conclusion, Fact, Hypothesis, Intent
+from .records import AgentContext
 from .validator import ContextValidator, extend_lists
 
 __all__ = [
     "FORGOTTEN",
     "AgentContext",
-    "Artifact",
-    "ArtifactError",
     "ArtifactExternalizer",
     "ArtifactFault",
-    "Conclusion",
     "ContextLimits",
     "ContextPatch",
     "ContextSizeChecker",
     "ContextSizeError",
-    "ContextSizeWarning",
     "ContextValidator",
     "ContextViolationError",
     "DiffTracker",
-    "Fact",
     "HeldArtifacts",
-    "Hypothesis",
-    "Intent",
-    "MigrationError",
     "MigrationRegistry",
     "ObjectStoreExternalizer",
-    "UnknownVersionError",
     "deserialize",
     "diff",
     "extend_lists",

@@ -250,7 +250,8 @@ def _checked(value: Any, step: str) -> Mapping[str, Any]:
 class DiffTracker:
     """Remember a context, and return what an agent changed in it.
 
-    >>> from polycontext.agent_context import ContextValidator, Intent
+    >>> from polycontext.agent_context import ContextValidator
+    >>> from polycontext.agent_context.records import Intent
     >>> ctx = AgentContext.new("session-1", "trace-1")
     >>> tracker = DiffTracker(ctx)
     >>> after = ContextValidator.default().safe_set(

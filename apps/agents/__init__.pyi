@@ -1,18 +1,12 @@
+from . import answers, forms
 from .agent import Agent
 from .answering import AgentAnswering
-from .answers import (
-    Blocked,
-    Deed,
-    Plan,
-    Summary,
-    Understanding,
-)
-from .forms import AnswerError, Form, Ref, read_answer, schema_of
+from .forms import Form, Ref
 from .machine import AgentMachine, NodeRegion, SharedMachine, WriterRegion
 from .memory import AgentMemory
 from .models import model_of
 from .recollection import Recollection
-from .requests import Model, ModelRequest
+from .requests import Model
 from .shared import SharedContext
 from .tools import Tool, ToolError
 
@@ -21,24 +15,17 @@ __all__ = [
     "AgentAnswering",
     "AgentMachine",
     "AgentMemory",
-    "AnswerError",
-    "Blocked",
-    "Deed",
     "Form",
     "Model",
-    "ModelRequest",
     "NodeRegion",
-    "Plan",
     "Recollection",
     "Ref",
     "SharedContext",
     "SharedMachine",
-    "Summary",
     "Tool",
     "ToolError",
-    "Understanding",
     "WriterRegion",
+    "answers",
+    "forms",
     "model_of",
-    "read_answer",
-    "schema_of",
 ]

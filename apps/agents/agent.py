@@ -27,7 +27,9 @@ from polycontext.base.effects import (
 from polycontext.base.json_data import thaw
 from polycontext.nodes import Now, PromptBuilder
 from polycontext.nodes.builders import Node
-from polycontext.pills import PillDocument, Resolver, items_of, resolve_document
+from polycontext.pills import PillDocument, resolve_document
+from polycontext.pills.message import items_of
+from polycontext.pills.resolver import Resolver
 from polycontext.polynomial import ContextSession, ContextState, InputKind
 from polycontext.polynomial.journal import SPENT, Spent, is_erased
 from polycontext.pressure import ConflictError

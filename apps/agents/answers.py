@@ -7,15 +7,11 @@ from attrs import evolve, field, frozen
 from attrs.validators import ge, le
 
 from polycontext.base import InvalidDataError
-from polycontext.nodes import (
-    ConversationPhase,
-    PendingState,
-    SessionIdRegistry,
-    StepKind,
-    ThinkDecision,
-)
-from polycontext.nodes.builders import ACT, REPLY, THINK, UNDERSTAND, Node
-from polycontext.nodes.memory import generic_outcome
+from polycontext.nodes import PendingState, SessionIdRegistry
+from polycontext.nodes.builders import Node
+from polycontext.nodes.builders.standard_nodes import ACT, REPLY, THINK, UNDERSTAND
+from polycontext.nodes.memory.current_exchange import generic_outcome
+from polycontext.nodes.reasoning import ConversationPhase, StepKind, ThinkDecision
 
 from .forms import Form, Ref
 from .memory import AgentMemory, next_id

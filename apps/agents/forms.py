@@ -23,7 +23,7 @@ from typing import (
     get_type_hints,
 )
 
-from attrs import NOTHING, define, fields, has
+from attrs import define, fields, has
 
 from polycontext.agent_context import FORGOTTEN
 from polycontext.base import CallerError, InvalidDataError, require
@@ -169,7 +169,7 @@ def read_value(kind: Any, data: Any) -> Any:
     Raises:
         InvalidDataError: the first fault, with its path.
     """
-    return structured(_CONVERTER, _without_nulls(kind, data), kind)
+    return structured(_CONVERTER, data, kind)
 
 
 def _text_of(answer: object) -> str:
@@ -213,31 +213,6 @@ def _objects(text: str) -> list[Any]:
     return found
 
 
-def _without_nulls(kind: Any, data: Any) -> Any:
-    """Return data without nulls in fields that have a default."""
-    if not isinstance(data, (list, tuple, Mapping)):
-        return data
-    inner = get_args(kind)
-    if _is_union(kind):
-        return _without_nulls(_member_for(inner, data), data)
-    if get_origin(kind) in _LISTS and not isinstance(data, Mapping):
-        return [_without_nulls(inner[0], each) for each in data]
-    if not (isinstance(kind, type) and has(kind) and isinstance(data, Mapping)):
-        return data
-    hints, optional = _hints(kind), _optional(kind)
-    return {
-        name: _without_nulls(hints.get(name), value)
-        for name, value in data.items()
-        if value is not None or name not in optional
-    }
-
-
-@cache
-def _optional(form: Any) -> frozenset[str]:
-    """Return the names of the fields that have a default."""
-    return frozenset(each.name for each in fields(form) if each.default is not NOTHING)
-
-
 def _member_for(kinds: Iterable[Any], data: Any) -> Any:
     """Return the first type of a union that reads the data, or the first of all but None."""
     present = [each for each in kinds if each is not NoneType]
@@ -254,8 +229,7 @@ def _read_union(data: Any, kind: Any) -> Any:
     inner = get_args(kind)
     if data is None and NoneType in inner:
         return None
-    member = _member_for(inner, data)
-    return _CONVERTER.structure(_without_nulls(member, data), member)
+    return _CONVERTER.structure(data, _member_for(inner, data))
 
 
 def _read_list(data: Any, kind: Any) -> Any:
@@ -288,7 +262,7 @@ def _is_set(kind: Any) -> bool:
     return (get_origin(kind) or kind) in (set, frozenset)
 
 
-_CONVERTER = strict_converter()
+_CONVERTER = strict_converter(nullable=True)
 _CONVERTER.register_structure_hook_func(
     lambda kind: kind is Ref, lambda data, _: _CONVERTER.structure(data, str)
 )

@@ -19,14 +19,9 @@ from polycontext.agent_context.records import AgentRun
 from polycontext.base import CallerError, guided
 from polycontext.base.json_data import freeze, thaw
 from polycontext.linearity import UNIX_EPOCH
-from polycontext.nodes import (
-    ConversationContext,
-    CurrentTurn,
-    Now,
-    SessionIdRegistry,
-    close_exchange,
-    exchange_of,
-)
+from polycontext.nodes import ConversationContext, Now, SessionIdRegistry
+from polycontext.nodes.history import exchange_of
+from polycontext.nodes.memory.current_exchange import CurrentTurn, close_exchange
 from polycontext.polynomial import ContextOutput, Event
 from polycontext.polynomial.journal import (
     ClearEvent,

@@ -11,7 +11,8 @@ from operator import itemgetter
 from typing import Any
 
 from polycontext.nodes import SessionIdRegistry
-from polycontext.nodes.entities import EntityId, Row
+from polycontext.nodes.entities.names import EntityId
+from polycontext.nodes.entities.registry import Row
 
 ENTITIES = "entities"
 """The key of a tool turn's metadata that holds its reports."""

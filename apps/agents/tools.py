@@ -13,7 +13,8 @@ from attrs import asdict, frozen, has
 from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, guided, require
 from polycontext.base.json_data import freeze, thaw
 from polycontext.nodes import SessionIdRegistry
-from polycontext.nodes.entities import EntityStatus, EntityVerb, RefRefusedError, check_id
+from polycontext.nodes.entities.names import RefRefusedError, check_id
+from polycontext.nodes.entities.records import EntityStatus, EntityVerb
 from polycontext.window import Role, ToolCall, Turn
 
 from .answers import ToolUse

@@ -7,7 +7,8 @@ from typing import Annotated
 import click
 from attrs import asdict
 
-from polycontext.bulk import Certificate, certify_file
+from polycontext.bulk import certify_file
+from polycontext.bulk.certificate import Certificate
 
 from .command import COUNT, argument, command, option
 from .options import Json, complete_file

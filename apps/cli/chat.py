@@ -8,9 +8,9 @@ from uuid import uuid4
 from attrs import define
 
 from polycontext.base import PolycontextError
-from polycontext.models import Answering, in_whole_characters, metadata_of, settle
+from polycontext.models.answers import Answering, in_whole_characters, metadata_of, settle
 from polycontext.nodes.endings import kept_ending
-from polycontext.pills import asend_resolved
+from polycontext.pills import asend_message
 from polycontext.polynomial import ContextSession
 
 from . import options
@@ -133,7 +133,7 @@ class _Talk:
         message = await asyncio.to_thread(resolve_text, text)
         if message.problems:
             raise CommandError(f"{describe(message.problems[0])}; nothing was sent", FAULT)
-        print_attachments(await asend_resolved(self.session, message))
+        print_attachments(await asend_message(self.session, message))
         answer = self.session.answer()
         try:
             # Synchronously: an interrupt during an asynchronous write would lose the answer.

@@ -8,15 +8,8 @@ from typing import Annotated
 
 import click
 
-from polycontext.bulk import (
-    Engine,
-    Figures,
-    Progress,
-    RayEngine,
-    Report,
-    RowCompressor,
-    compress_file,
-)
+from polycontext.bulk import Engine, Figures, RayEngine, RowCompressor, compress_file
+from polycontext.bulk.run import Progress, Report
 
 from .command import COUNT, argument, command, option
 from .options import (

@@ -14,7 +14,7 @@ from attrs import define, frozen
 from click.shell_completion import CompletionItem
 
 from polycontext.base import PolycontextError, UnknownNameError
-from polycontext.models import Answering, make_answering
+from polycontext.models.answers import Answering, make_answering
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, store_at
 from polycontext.window.providers import Provider

@@ -7,20 +7,17 @@ from typing import Annotated
 import click
 
 from polycontext.pills import (
-    CannotAttachError,
     Completer,
     FileResolver,
-    Pill,
     PillDocument,
-    PillError,
-    PillProblem,
-    PillType,
-    ResolvedMessage,
     Resolvers,
-    SentMessage,
     SymbolResolver,
     resolve_document,
 )
+from polycontext.pills.errors import CannotAttachError, PillError
+from polycontext.pills.message import SentMessage
+from polycontext.pills.pill import Pill, PillType
+from polycontext.pills.resolution import PillProblem, ResolvedMessage
 
 from .command import COUNT, argument, command, option
 from .options import Json, Roots

@@ -11,7 +11,7 @@ from typing import NoReturn
 from click.exceptions import Exit
 
 from polycontext.base import PolycontextError
-from polycontext.models import ending_of
+from polycontext.models.endings import ending_of
 from polycontext.nodes.endings import keep_ending
 from polycontext.polynomial import ContextSession
 

@@ -1,13 +1,11 @@
-from .meter import Cost, Meter, SpendingError
+from . import reports
+from .meter import Meter, SpendingError
 from .prices import cost_of, prices_of
-from .reports import Tokens, reported_tokens
 
 __all__ = [
-    "Cost",
     "Meter",
     "SpendingError",
-    "Tokens",
     "cost_of",
     "prices_of",
-    "reported_tokens",
+    "reports",
 ]

@@ -1,12 +1,12 @@
 """Summaries by a model: the part that is the same for every provider.
 
-Generators decide which requests are made; the provider's class sends them and reads the answers.
-Retries are left to the vendors' SDKs, whose exceptions (rate limit, timeout) are not wrapped.
+The provider's class sends the requests and reads the answers. Retries are left to the vendors'
+SDKs, whose exceptions (rate limit, timeout) are not wrapped.
 """
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -34,7 +34,8 @@ from polycontext.base.effects import (
     twin,
     within,
 )
-from polycontext.cost import Tokens, cost_of, prices_of, reported_tokens
+from polycontext.cost import cost_of, prices_of
+from polycontext.cost.reports import Tokens, reported_tokens
 from polycontext.pressure import Plan, SummaryUsage, report_usage
 from polycontext.pressure.gist import GistJob
 from polycontext.pressure.notes import Fact, Section, clip, facts_of
@@ -103,10 +104,6 @@ class Asked:
     answer: int
     own: int = 0
     options: Mapping[str, Any] = field(factory=dict)
-
-
-Asking = Generator[Asked, str | None, str]
-"""A generator that yields requests, receives the model's texts, and returns the summary."""
 
 
 def _as_tuple(given: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
@@ -186,12 +183,8 @@ class ModelSummariser(ABC):
             InvalidOptionError: the client is asynchronous, or `max_input_tokens` is too small.
             Exception: any error of the vendor's SDK after its retries.
         """
-        facts = yield in_thread(facts_of, turns, counter)
-        return (
-            yield from self._run(
-                self._read(turns, self._brief(facts, max_tokens, counter, query), counter)
-            )
-        )
+        brief = yield in_thread(self._brief, turns, max_tokens, counter, query)
+        return (yield from self._run(partial(self._read, turns, brief, counter)))
 
     asummarise = twin(summarise)
 
@@ -203,21 +196,19 @@ class ModelSummariser(ABC):
 
         The model reads the conversation as it was sent, if that fits, and otherwise `job` as data.
         """
-        return (
-            yield from self._run((yield in_thread(self._about, plan, job, max_tokens, counter)))
-        )
+        brief = yield in_thread(self._brief, job.reads, max_tokens, counter, plan.query)
+        whole = yield in_thread(self._on_prefix, plan, job, brief, counter)
+        talk = partial(self._read, job.reads, brief, counter)
+        return (yield from self._run(partial(self._ask, whole) if whole else talk))
 
     asummarise_plan = twin(summarise_plan)
-
-    def _about(self, plan: Plan, job: GistJob, max_tokens: int, counter: TokenCounter) -> Asking:
-        brief = self._brief(facts_of(job.reads, counter), max_tokens, counter, plan.query)
-        whole = self._on_prefix(plan, job, brief, counter) if self.on_prefix else None
-        return self._read(job.reads, brief, counter) if whole is None else _once(whole)
 
     def _on_prefix(
         self, plan: Plan, job: GistJob, brief: Brief, counter: TokenCounter
     ) -> Asked | None:
         """Return a request that extends the session's last one, or None if that cannot be done."""
+        if not self.on_prefix:
+            return None
         window, turns = plan.window, plan.window.all_turns()
         end = window.atom_columns().bounds[-2] if window.open_calls else len(turns)
         own = turns[:end]
@@ -242,39 +233,45 @@ class ModelSummariser(ABC):
             return None
         return Asked(sent, answer, end, wire.options(window.epoch.unbound))
 
-    def _read(self, turns: Sequence[Turn], brief: Brief, counter: TokenCounter) -> Asking:
+    def _read(
+        self, turns: Sequence[Turn], brief: Brief, counter: TokenCounter, client: Any
+    ) -> Steps[str]:
         """Summarise `turns` in pieces that fit a request, each with the notes on those before."""
-        count, answer, notes, number = self._counter(counter), self._answer_tokens(brief), "", 0
-        left = deque(excerpts_of(turns))
+        left = yield in_thread(deque, excerpts_of(turns))
+        notes, number = "", 0
         while left:
             number += 1
-            without = [
-                Turn(Role.SYSTEM, ROLE),
-                Turn(Role.USER, brief.of_piece([], notes, number, is_last=False)),
-            ]
-            room = (
-                self._input_limit(answer)
-                - REQUEST_OVERHEAD
-                - sum(count_turn(count, turn) for turn in without)
-            )
-            if room < LEAST_PIECE:
-                raise InvalidOptionError(
-                    "max_input_tokens",
-                    self._input_limit(answer),
-                    f"{LEAST_PIECE - room} more: notes and facts leave no room to read",
-                )
-            piece = _take(left, room, count)
-            asked = brief.of_piece(piece, notes, number, is_last=not left)
-            notes = str((yield Asked((without[0], Turn(Role.USER, asked)), answer)))
+            asked = yield in_thread(self._next, left, brief, notes, number, counter)
+            notes = yield from self._ask(asked, client)
         return notes
 
+    def _next(
+        self,
+        left: "deque[Excerpt]",
+        brief: Brief,
+        notes: str,
+        number: int,
+        counter: TokenCounter,
+    ) -> Asked:
+        """Return the request that reads as much as fits of what is left, and take that away."""
+        count, answer = self._counter(counter), self._answer_tokens(brief)
+        limit, role = self._input_limit(answer), Turn(Role.SYSTEM, ROLE)
+        without = (role, Turn(Role.USER, brief.of_piece([], notes, number, is_last=False)))
+        room = limit - REQUEST_OVERHEAD - sum(count_turn(count, turn) for turn in without)
+        if room < LEAST_PIECE:
+            legal = f"{LEAST_PIECE - room} more: notes and facts leave no room to read"
+            raise InvalidOptionError("max_input_tokens", limit, legal)
+        piece = _take(left, room, count)
+        asked = brief.of_piece(piece, notes, number, is_last=not left)
+        return Asked((role, Turn(Role.USER, asked)), answer)
+
     def _brief(
-        self, facts: Sequence[Fact], max_tokens: int, counter: TokenCounter, query: str | None
+        self, turns: Sequence[Turn], max_tokens: int, counter: TokenCounter, query: str | None
     ) -> Brief:
         wanted = max(1, min(int(_SPARE * max_tokens), self.max_summary_tokens))
         told, room = list[Fact](), min(wanted // 2, MOST_FACTS)
         # Files come last, because there are many of them.
-        for fact in sorted(facts, key=lambda fact: fact.head is Section.FILES):
+        for fact in sorted(facts_of(turns, counter), key=lambda fact: fact.head is Section.FILES):
             cost = counter.count(fact.text)
             if cost <= room:
                 told.append(fact)
@@ -301,17 +298,17 @@ class ModelSummariser(ABC):
         """Return the model's token counter; for an unknown model, the conversation's."""
         return counter if self._profile is None else self._profile.counter()
 
-    def _run(self, asking: Asking) -> Steps[str]:
-        """Run the requests with the caller's client, or with one opened for the purpose."""
+    def _run(self, talk: Callable[[Any], Steps[str]]) -> Steps[str]:
+        """Make the requests with the caller's client, or with one opened for the purpose."""
         if self.client is None:
             opened, aopened = (
                 partial(self._open_client, is_async=is_async) for is_async in (False, True)
             )
-            return str((yield within(opened, aopened, partial(self._talk, asking))))
-        talk = self._talk(asking, self._set(self.client))
+            return str((yield within(opened, aopened, talk)))
+        steps = talk(self._set(self.client))
         if hasattr(self.client, "__aenter__"):
-            return str((yield Effect(self._refuse, partial(adrive, talk))))
-        return str((yield in_thread(drive, talk)))
+            return str((yield Effect(self._refuse, partial(adrive, steps))))
+        return str((yield in_thread(drive, steps)))
 
     def _refuse(self) -> NoReturn:
         raise InvalidOptionError(
@@ -320,14 +317,9 @@ class ModelSummariser(ABC):
             "one whose answers need not be awaited, or the methods that begin with an a",
         )
 
-    def _talk(self, asking: Asking, client: Any) -> Steps[str]:
-        step = yield in_thread(_step, asking, None)
-        while isinstance(step, Asked):
-            create = partial(self._create, client, step)
-            step = yield in_thread(
-                _step, asking, self._parse_answer((yield Effect(create, create)))
-            )
-        return str(step)
+    def _ask(self, asked: Asked, client: Any) -> Steps[str]:
+        create = partial(self._create, client, asked)
+        return self._parse_answer((yield Effect(create, create)))
 
     def _open_client(self, *, is_async: bool) -> Any:
         """Return a client that takes its address and key from the environment."""
@@ -380,18 +372,6 @@ def _usage_of(model: str, tokens: Tokens) -> SummaryUsage:
     with suppress(UnknownNameError):
         cost = cost_of(tokens, prices_of(model))
     return SummaryUsage(model, 1, tokens.input, tokens.output, tokens.read, cost)
-
-
-def _step(asking: Asking, said: str | None) -> Asked | str:
-    """Return the next request, or the summary; `said` is None at the start."""
-    try:
-        return asking.send(said)
-    except StopIteration as done:
-        return str(done.value)
-
-
-def _once(asked: Asked) -> Asking:
-    return str((yield asked))
 
 
 def _take(left: "deque[Excerpt]", room: int, counter: TokenCounter) -> list[Excerpt]:

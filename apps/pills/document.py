@@ -6,6 +6,7 @@ pill is enclosed in its brackets, text typed after a pill does not join it, and 
 create pills: ``[@name]`` typed by hand is text. Positions count characters.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeVar
 
@@ -17,18 +18,19 @@ from polycontext.window import PositionError
 
 from .errors import DuplicatePillError
 from .pill import (
-    Keymap,
+    BINDINGS,
+    PILL_KEYMAP,
     Pill,
-    PillAction,
     PillType,
     TextProperties,
     as_type,
     check_path,
     find_pills,
-    keymap_of,
 )
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 Duplicate = Literal["error", "update"]
 """How to handle a name that is already attached: raise an error, or update the existing pill."""
@@ -292,16 +294,12 @@ class PillDocument:
         return visitor(self.pill(name))
 
     def press(
-        self,
-        key: str,
-        at: int,
-        visitor: Callable[[Pill], object] = lambda _: None,
-        keymaps: Iterable[Keymap] = (),
+        self, key: str, at: int, visitor: Callable[[Pill], object] = lambda _: None
     ) -> "PillDocument":
-        """Return the document after pressing `key` at `at`, using the keymap of the pill there.
+        """Return the document after pressing `key` at `at`: RET or a click visits a pill.
 
-        Outside pills, the document is returned unchanged. A pill whose keymap is not defined gets
-        the default keymap, and a warning is logged.
+        DEL removes it. Outside pills, the document is returned unchanged. A pill whose keymap is
+        not defined gets the default keymap, and a warning is logged.
 
         >>> PillDocument.parse("see [@a.py]").press("DEL", 6).to_text()
         'see '
@@ -309,15 +307,17 @@ class PillDocument:
         pill = self.pill_at(at)
         if pill is None:
             return self
-        keymap = keymap_of(pill, keymaps)
-        action = keymap.bindings.get(key)
-        if action is PillAction.REMOVE:
+        lost = pill.text_properties.keymap
+        if lost != PILL_KEYMAP:
+            _log.warning("keymap %r of pill %r is not defined", lost, pill.name)
+        action = BINDINGS.get(key)
+        if action == "remove":
             return self.remove_pill(pill)
-        if action is PillAction.VISIT:
+        if action == "visit":
             visitor(pill)
-        if keymap.name == pill.text_properties.keymap:
+        if lost == PILL_KEYMAP:
             return self
-        bound = evolve(pill, text_properties=evolve(pill.text_properties, keymap=keymap.name))
+        bound = evolve(pill, text_properties=evolve(pill.text_properties, keymap=PILL_KEYMAP))
         return evolve(self, pills=[bound if each is pill else each for each in self.pills])
 
     # --- parts -----------------------------------------------------------

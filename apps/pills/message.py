@@ -3,12 +3,12 @@
 Their content is fetched and attached if it is new, and the user's words come last.
 """
 
-import asyncio
 from collections.abc import Iterable
 from typing import Any
 
 from attrs import frozen
 
+from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session import held_attachment
 from polycontext.window import ContextItem, ContextWindow, ItemType
@@ -59,58 +59,36 @@ def item_of(resolved: Resolved) -> ContextItem:
     return ContextItem(resolved.attached_text, _ITEM_TYPES[resolved.type], metadata)
 
 
+@procedure
 def send_message(
     session: ContextSession,
-    document: PillDocument,
-    resolvers: Iterable[Resolver],
+    document: PillDocument | ResolvedMessage,
+    resolvers: Iterable[Resolver] = (),
     items: Iterable[tuple[ContextItem, str]] = (),
-) -> SentMessage:
+) -> Steps[SentMessage]:
     """Attach the current content of the pills of `document`, and add the user turn after it.
 
     Content that the view has verbatim is not attached again; changed content supersedes the earlier
     one. A pill that cannot be resolved is a problem of the message, which is sent anyway: show
     `problems`, and let the user remove or update the pill, before or after. `resolve_document`
-    finds problems without sending. `items`, each with its source, are attached before the content
-    of pills; `ContextManagers.attachments` returns such a list.
+    finds problems without sending; what it returns may be passed in place of the document. `items`,
+    each with its source, are attached before the content of pills; `ContextManagers.attachments`
+    returns such a list. `asend_message` resolves in a thread and awaits summaries.
 
     Attachments and the user's words are one commit.
 
     Raises:
         Any exception of `ContextSession.send_message`; nothing was attached then.
     """
-    message = resolve_document(document, resolvers)
+    message = document
+    if isinstance(message, PillDocument):
+        message = yield in_thread(resolve_document, message, resolvers)
     before = session.window
-    return _report(
-        message, before, session.send_message(message.text, [*items, *items_of(message)])
-    )
+    sent = call(session, "send_message", message.text, [*items, *items_of(message)])
+    return _report(message, before, (yield sent))
 
 
-async def asend_message(
-    session: ContextSession,
-    document: PillDocument,
-    resolvers: Iterable[Resolver],
-    items: Iterable[tuple[ContextItem, str]] = (),
-) -> SentMessage:
-    """Send without blocking: resolvers run in a thread, summaries are awaited.
-
-    See `send_message`.
-    """
-    return await asend_resolved(
-        session, await asyncio.to_thread(resolve_document, document, resolvers), items
-    )
-
-
-async def asend_resolved(
-    session: ContextSession, message: ResolvedMessage, items: Iterable[tuple[ContextItem, str]] = ()
-) -> SentMessage:
-    """Send a message that is already resolved, so that you can look at its problems first.
-
-    See `asend_message`.
-    """
-    before = session.window
-    return _report(
-        message, before, await session.asend_message(message.text, [*items, *items_of(message)])
-    )
+asend_message = twin(send_message)
 
 
 def items_of(message: ResolvedMessage) -> list[SourcedItem]:

@@ -1,10 +1,8 @@
 """The pill: the text ``[@name]`` in a document, with its properties (docs/attachments.md)."""
 
-import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from enum import StrEnum
-from types import MappingProxyType
 
 from attrs import Factory, evolve, field, frozen
 
@@ -12,6 +10,9 @@ from .errors import InvalidPillNameError
 
 PILL_FACE = "sly-agent-q-context-pill-face"
 PILL_KEYMAP = "sly-agent-q-context-pill-map"
+
+BINDINGS = {"mouse-1": "visit", "RET": "visit", "DEL": "remove", "backspace": "remove"}
+"""What each key does on a pill with this keymap."""
 
 LONGEST_NAME = 1024
 """The most characters of a name."""
@@ -187,48 +188,3 @@ class Pill:
     def repaired(self) -> "Pill":
         """Return the same pill with its default properties."""
         return self if self.is_sound else evolve(self, text_properties=TextProperties.of(self.name))
-
-
-_log = logging.getLogger(__name__)
-
-
-class PillAction(StrEnum):
-    """An action on a pill."""
-
-    VISIT = "visit"
-    REMOVE = "remove"
-
-
-def _bindings(value: Mapping[str, PillAction | str]) -> Mapping[str, PillAction]:
-    return MappingProxyType({key: PillAction(action) for key, action in value.items()})
-
-
-@frozen
-class Keymap:
-    """A named mapping of keys to actions; pills refer to it in their `keymap` property."""
-
-    name: str
-    bindings: Mapping[str, PillAction] = field(converter=_bindings, hash=False)
-
-
-DEFAULT_KEYMAP = Keymap(
-    PILL_KEYMAP, {"mouse-1": "visit", "RET": "visit", "DEL": "remove", "backspace": "remove"}
-)
-
-
-def keymap_of(pill: Pill, keymaps: Iterable[Keymap] = ()) -> Keymap:
-    """Return the keymap that `pill` names.
-
-    If it is not defined, a warning is logged and the default keymap is returned.
-
-    >>> keymap_of(Pill("src/agent.py")).bindings["DEL"].value
-    'remove'
-    """
-    wanted = pill.text_properties.keymap
-    for keymap in (*keymaps, DEFAULT_KEYMAP):
-        if keymap.name == wanted:
-            return keymap
-    _log.warning(
-        "keymap %r of pill %r is not defined; using %r", wanted, pill.name, DEFAULT_KEYMAP.name
-    )
-    return DEFAULT_KEYMAP

@@ -17,8 +17,9 @@ from fastapi.responses import JSONResponse
 from polycontext import __version__
 from polycontext.base import CallerError, PolycontextError, UnknownNameError, with_usage
 from polycontext.linearity import UnknownResourceError
-from polycontext.models import Answering, ScriptedAnswering
-from polycontext.pills import PillError, Resolver
+from polycontext.models.answers import Answering, ScriptedAnswering
+from polycontext.pills.errors import PillError
+from polycontext.pills.resolver import Resolver
 from polycontext.polynomial import (
     ContextOverflowError,
     IllegalDirectionError,

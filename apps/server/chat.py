@@ -11,14 +11,8 @@ from typing import Any, Self
 from attrs import define
 
 from polycontext.base import UnknownNameError
-from polycontext.models import (
-    Answering,
-    UnfinishedError,
-    ending_of,
-    in_whole_characters,
-    metadata_of,
-    settle,
-)
+from polycontext.models.answers import Answering, in_whole_characters, metadata_of, settle
+from polycontext.models.endings import UnfinishedError, ending_of
 from polycontext.nodes import ComponentRenderer
 from polycontext.nodes.endings import Ending, EndingKind, keep_ending, last_said
 from polycontext.nodes.inspection import Inspector

@@ -16,7 +16,7 @@ import orjson
 
 from polycontext.agents import AgentMachine
 from polycontext.base import InvalidDataError, PolycontextError, UnknownNameError, require
-from polycontext.models import Answering
+from polycontext.models.answers import Answering
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import ContextMachine, ContextSession, SessionWriteError
 from polycontext.polynomial.session import utc_now

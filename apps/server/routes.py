@@ -13,7 +13,8 @@ from pydantic import BaseModel, Field
 from polycontext.base import UnknownNameError
 from polycontext.nodes import ComponentRenderer
 from polycontext.nodes.inspection import rule_data
-from polycontext.pills import Pill, PillDocument
+from polycontext.pills import PillDocument
+from polycontext.pills.pill import Pill
 from polycontext.polynomial import SessionWriteError
 
 from .access import known_user, may_inspect, user_of

@@ -8,20 +8,16 @@ from typing import Any, Protocol, TypeGuard
 
 from polycontext.base import InvalidDataError, PolycontextError
 from polycontext.pills import (
-    Candidate,
-    CannotAttachError,
     Completer,
-    Pill,
     PillDocument,
-    PillError,
-    Resolver,
     Resolvers,
-    Source,
-    SourcedItem,
     document_from_json,
-    items_of,
     resolve_document,
 )
+from polycontext.pills.errors import CannotAttachError, PillError
+from polycontext.pills.message import SourcedItem, items_of
+from polycontext.pills.pill import Pill
+from polycontext.pills.resolver import Candidate, Resolver, Source
 
 MOST_PILLS = 64
 """The maximum number of pills in one message."""

@@ -14,14 +14,9 @@ from fastapi import APIRouter, File, UploadFile
 
 from polycontext.base import InvalidDataError
 from polycontext.linearity import ResourceClass, UnknownResourceError
-from polycontext.pills import (
-    CannotAttachError,
-    DuplicatePillError,
-    Reason,
-    check_name,
-    check_path,
-    decoded_text,
-)
+from polycontext.pills import decoded_text
+from polycontext.pills.errors import CannotAttachError, DuplicatePillError, Reason
+from polycontext.pills.pill import check_name, check_path
 from polycontext.polynomial import ContextSession
 from polycontext.window import ContextItem, ItemType, Turn, image_size
 from polycontext.window.items import attachment_of, item_turn

@@ -7,21 +7,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from polycontext.agents import (
-    AgentMachine,
-    Blocked,
-    Deed,
-    Form,
-    Plan,
-    Recollection,
-    Summary,
-    Understanding,
-    read_answer,
-    schema_of,
-)
+from polycontext.agents import AgentMachine, Form, Recollection
+from polycontext.agents.answers import Blocked, Deed, Plan, Summary, Understanding
+from polycontext.agents.forms import read_answer, schema_of
 from polycontext.base import PolycontextError
-from polycontext.nodes.builders import NODES as STANDARD
-from polycontext.nodes.builders import ConversationPart, EntityMode, Node, ReasoningPart
+from polycontext.nodes.builders import Node
+from polycontext.nodes.builders.node import ConversationPart, EntityMode, ReasoningPart
+from polycontext.nodes.builders.standard_nodes import NODES as STANDARD
 from polycontext.polynomial import ContextSession
 
 from .strategies import FAST

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from polycontext.agents import AgentMemory, Recollection, read_answer
+from polycontext.agents import AgentMemory, Recollection
+from polycontext.agents.forms import read_answer
 from polycontext.base import Law, UnknownNameError, similar
 from polycontext.linearity import default_classifier
 from polycontext.nodes.builders import build_context

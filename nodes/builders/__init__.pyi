@@ -1,61 +1,14 @@
-from .budget import NodeBudgetError
-from .builder import (
-    NodeContext,
-    build_act_context,
-    build_act_entity_context,
-    build_context,
-    build_reply_context,
-    build_think_context,
-    build_understand_context,
-    get_conversation_history,
-    get_conversation_with_engagement,
-    get_current_curation,
-    get_current_turn_steps,
-    get_execution_outcomes,
-    get_own_decision_history,
-    get_reasoning_trace,
-    get_recent_conversation,
-)
-from .node import (
-    Addition,
-    ConversationPart,
-    EntityMode,
-    Material,
-    Node,
-    Now,
-    ReasoningPart,
-    Section,
-)
-from .standard_nodes import ACT, NODES, REPLY, THINK, UNDERSTAND
+from . import builder, node, standard_nodes
+from .builder import NodeContext, build_context
+from .node import Addition, Node, Section
 
 __all__ = [
-    "ACT",
-    "NODES",
-    "REPLY",
-    "THINK",
-    "UNDERSTAND",
     "Addition",
-    "ConversationPart",
-    "EntityMode",
-    "Material",
     "Node",
-    "NodeBudgetError",
     "NodeContext",
-    "Now",
-    "ReasoningPart",
     "Section",
-    "build_act_context",
-    "build_act_entity_context",
     "build_context",
-    "build_reply_context",
-    "build_think_context",
-    "build_understand_context",
-    "get_conversation_history",
-    "get_conversation_with_engagement",
-    "get_current_curation",
-    "get_current_turn_steps",
-    "get_execution_outcomes",
-    "get_own_decision_history",
-    "get_reasoning_trace",
-    "get_recent_conversation",
+    "builder",
+    "node",
+    "standard_nodes",
 ]

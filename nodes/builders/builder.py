@@ -6,7 +6,7 @@ with the layer's `format_` function. They leave entity ids in texts and results;
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 
@@ -17,8 +17,16 @@ from polycontext.window import Role, Turn
 
 from ..checks import texts
 from ..condensation import condense, share_out
-from ..entities import EntityContext, EntityMode, get_entity_context
-from ..entities.presentation import ENTITY_TABLE, Detail, Tier, entity_parts, visible_entities
+from ..entities.presentation import (
+    ENTITY_TABLE,
+    Detail,
+    EntityMode,
+    Tier,
+    entity_parts,
+    visible_entities,
+)
+from ..entities.records import EntityContext
+from ..entities.registry import get_entity_context
 from ..history import (
     RECENT_ONLY,
     ConversationHistory,
@@ -30,41 +38,36 @@ from ..history import (
     spoken_text,
     visible_conversation,
 )
-from ..memory import ConversationContext
+from ..memory.conversation import ConversationContext
 from ..prompt_text import Entry, Part, drop_empty, pin, quote
-from ..prompts import PromptBuilder, Template
-from ..prompts.builder import package_prompts
+from ..prompts import Template
+from ..prompts.builder import PromptBuilder, package_prompts
 from ..reasoning import CurationSummary, ReasoningTrace, reasoning_parts, visible_reasoning
-from .budget import Fitted, NodeBudgetError, fit
+from .budget import NodeBudgetError, fit
 from .node import Material, Node, Now, Section
 from .standard_nodes import ACT, REPLY, SHARED, SITUATION, THINK, UNDERSTAND
+
+_LEAST_SAID = 8
+"""The least tokens of each unanswered message that a context may have, unless it is shorter."""
 
 
 @frozen
 class NodeContext:
     """The layers that one node reads, restricted by its declaration, and their text in its budget.
 
-    `str()` of it is the prompt (docs/nodes.md).
+    `text`, which is also its `str()`, is the prompt: entities, conversation, reasoning trace and
+    task (docs/nodes.md).
     """
 
     node: Node
     entity: EntityContext
     conversation: ConversationHistory
     reasoning: ReasoningTrace
-    fitted: Fitted
-
-    @property
-    def text(self) -> str:
-        """Return the prompt: entities, conversation, reasoning trace and task."""
-        return self.fitted.text
+    text: str
+    tokens: int
 
     def __str__(self) -> str:
         return self.text
-
-    @property
-    def tokens(self) -> int:
-        """Return the token count of the text."""
-        return self.fitted.tokens
 
 
 def build_context(
@@ -116,7 +119,10 @@ def build_context(
 
 
 def _least(build: Callable[[int], NodeContext], limit: int) -> int:
-    """Return the least budget that suffices, above one that does not."""
+    """Return the least budget that suffices, above one that does not.
+
+    Additions take a share of the budget, so it is not what a smaller budget lacks.
+    """
 
     def suffices(budget: int) -> bool:
         with suppress(NodeBudgetError):
@@ -133,38 +139,36 @@ def _least(build: Callable[[int], NodeContext], limit: int) -> int:
 def _build_within(
     node: Node, now: Now, frame: Template, limit: int, active_turns: int
 ) -> NodeContext:
-    """Build a context within `limit` tokens, with as much of the unanswered messages as fits.
-
-    Raises:
-        NodeBudgetError: Something of each fits only beyond the limit.
-    """
+    """Build a context within `limit` tokens, with as much of the unanswered messages as fits."""
     counter = now.output.window.counter
-    said = [spoken_text([turn]) for turn in now.asked]
+    said = [text for turn in now.asked if (text := spoken_text([turn]).strip())]
     sizes = [counter.count(quote(text)) for text in said]
-    room = whole = sum(sizes)
+    room = whole = least = sum(sizes)
     if ConversationPart.RECENT in node.conversation:
-        room = min(whole, limit)  # More of it fits in no case.
+        room, least = min(whole, limit), _LEAST_SAID * len(said)
     while True:
-        asked = now.asked if room == whole else _condense_asked(now, said, share_out(room, sizes))
-        if len(asked) < sum(map(bool, map(str.strip, said))):
-            raise NodeBudgetError(node.name, limit + 1, limit)
+        asked = now.asked if room >= whole else _condense_asked(now, share_out(room, sizes))
         try:
             return _build(node, evolve(now, asked=asked), frame, limit, active_turns)
         except NodeBudgetError as error:
-            taken = counter.count(quote(spoken_text(asked)))
-            room = room * (taken - error.needed + limit) // max(1, taken)
-            if room <= 0:
+            if room <= least:
                 raise
+            room -= error.needed - limit
             # In coarse steps, so that nodes with about the same room share what is condensed.
-            room -= room % (1 << max(0, room.bit_length() - 5))
+            room = max(least, room - room % (1 << max(0, room.bit_length() - 5)))
 
 
-def _condense_asked(now: Now, said: Sequence[str], shares: Sequence[int]) -> tuple[Turn, ...]:
-    counter = now.output.window.counter
+def _condense_asked(now: Now, shares: Iterable[int]) -> tuple[Turn, ...]:
+    counter, left = now.output.window.counter, iter(shares)
     return tuple(
-        Turn(Role.USER, short, resource_id=turn.resource_id, timestamp=turn.timestamp)
-        for turn, text, share in zip(now.asked, said, shares, strict=True)
-        if (short := condense(text, share, counter=counter))
+        Turn(
+            Role.USER,
+            condense(text, next(left), counter=counter),
+            resource_id=turn.resource_id,
+            timestamp=turn.timestamp,
+        )
+        for turn in now.asked
+        if (text := spoken_text([turn]).strip())
     )
 
 
@@ -188,8 +192,8 @@ def _build(node: Node, now: Now, frame: Template, budget: int, active_turns: int
         for section, parts in layers.items()
     }
     counter = now.output.window.counter
-    fitted = fit(node.name, sections, node.task, budget, counter, frame=frame)
-    return NodeContext(node, entity, history, trace, fitted)
+    text, tokens = fit(node.name, sections, node.task, budget, counter, frame=frame)
+    return NodeContext(node, entity, history, trace, text, tokens)
 
 
 def _write_additions(node: Node, section: Section, material: Material) -> tuple[Part, ...]:

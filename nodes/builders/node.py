@@ -11,9 +11,11 @@ from polycontext.polynomial import ContextOutput
 from polycontext.window import Role, Turn
 
 from ..checks import check_instance, is_a, parse_member, texts, whole_from
-from ..entities import EntityContext, EntityMode
+from ..entities.presentation import EntityMode
+from ..entities.records import EntityContext
 from ..history import ConversationHistory, ConversationPart
-from ..memory import ConversationContext, CurrentTurn
+from ..memory.conversation import ConversationContext
+from ..memory.current_exchange import CurrentTurn
 from ..reasoning import ReasoningPart
 
 # Who declares a node needs the parts of the other layers, too.
@@ -136,12 +138,12 @@ class Node:
         InvalidDataError, InvalidOptionError: An unknown part or mode, an addition of the wrong
         type, or an invalid budget.
 
-    >>> from polycontext.nodes.builders import ConversationPart, EntityMode, Node
+    >>> from polycontext.nodes.builders import Node
     >>> critic = Node(
     ...     "critic",
     ...     "Say what is wrong with the last answer.",
-    ...     EntityMode.LABELS_ONLY,
-    ...     {ConversationPart.RECENT},
+    ...     "labels_only",
+    ...     {"recent"},
     ... )
     >>> critic.reasoning
     frozenset()

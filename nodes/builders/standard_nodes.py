@@ -14,8 +14,7 @@ from polycontext.window import Role, Turn
 from polycontext.window.items import attachment_of, fenced_text
 
 from ..condensation import condense, share_out
-from ..entities import EntityMode
-from ..entities.presentation import do_not_read
+from ..entities.presentation import EntityMode, do_not_read
 from ..history import ConversationPart
 from ..prompt_text import json_line, one_line, quote
 from ..reasoning import NODE_PARTS, spoken_line

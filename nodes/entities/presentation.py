@@ -213,7 +213,7 @@ def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
     Raises:
         InvalidOptionError: There is no such mode; the error lists the modes.
 
-    >>> from polycontext.nodes.entities import EntitySnapshot
+    >>> from polycontext.nodes.entities.records import EntityContext, EntitySnapshot
     >>> soup = EntitySnapshot("recipe_1", "recipes", "Soup", "read", 1, 2)
     >>> print(format_entity_context(EntityContext(active=(soup,)), "refs_and_labels"))
     ### Active

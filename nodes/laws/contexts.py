@@ -7,16 +7,10 @@ from attrs import evolve
 
 from polycontext.base.law import agree, holds, law
 
-from ..builders import (
-    NODES,
-    ConversationPart,
-    EntityMode,
-    Node,
-    NodeBudgetError,
-    NodeContext,
-    Now,
-    ReasoningPart,
-)
+from ..builders import Node, NodeContext
+from ..builders.budget import NodeBudgetError
+from ..builders.node import ConversationPart, EntityMode, Now, ReasoningPart
+from ..builders.standard_nodes import NODES
 from ..history import PendingState
 
 _NODES = 'docs/nodes.md, "What each node reads"'

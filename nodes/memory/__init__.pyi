@@ -1,9 +1,5 @@
-from .conversation import ConversationContext, Engagement
-from .current_exchange import CurrentTurn, generic_outcome
+from . import current_exchange
 
 __all__ = [
-    "ConversationContext",
-    "CurrentTurn",
-    "Engagement",
-    "generic_outcome",
+    "current_exchange",
 ]

@@ -19,7 +19,8 @@ from polycontext.window import TokenCounter
 
 from ..checks import are_texts, is_a, is_text, texts, whole_from
 from ..condensation import condense
-from ..entities import EntityId, SessionIdRegistry, check_id
+from ..entities.names import EntityId, check_id
+from ..entities.registry import SessionIdRegistry
 from ..history import ConversationTurn, PendingState
 from ..prompt_text import one_line
 from ..reasoning import TurnCuration, TurnExecutionSummary

@@ -1,10 +1,5 @@
-from .builder import PromptBuilder, transcript
-from .template import MissingValueError, Template, TemplateError
+from .template import Template
 
 __all__ = [
-    "MissingValueError",
-    "PromptBuilder",
     "Template",
-    "TemplateError",
-    "transcript",
 ]

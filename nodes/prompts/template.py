@@ -9,6 +9,7 @@ The sentences of a persona are data in `templates/_persona.md`: a heading for ea
 line for each band. Eigenvectors without sentences use those under ``default``.
 """
 
+import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -16,7 +17,6 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from string import Formatter
 from typing import TypeAlias
 
 from attrs import define, field, frozen
@@ -25,6 +25,7 @@ from polycontext.base import CallerError, advised, is_number, require
 
 _LEGAL = "{name} for a value, {{ and }} for braces"
 _BLANK = "\n\n"
+_BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 Piece = tuple[str, str | None]
 """A literal, and the name of the value that follows it."""
@@ -79,7 +80,7 @@ class Template:
     'Hello {more}, {welcome}.'
     >>> Template("Hello {name.__class__}", "hello.md")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.errors.TemplateError: hello.md:1:7: place 'name.__class__' is ...
+    polycontext.errors.TemplateError: hello.md:1:7: '{name.__class__}' is no place...
     """
 
     text: str
@@ -132,30 +133,20 @@ def _paragraphs(text: str, source: str) -> Iterator[tuple[Piece, ...]]:
 
 
 def _pieces(text: str, at: int, end: int, source: str) -> Iterator[Piece]:
-    """Yield the pieces of ``text[at:end]``, tracking positions that `Formatter` does not report."""
-    parsed = Formatter().parse(text[at:end])
-    try:
-        for literal, name, _spec, _conversion in parsed:
-            at += len(literal)
-            if name is None:
-                at += literal.endswith(("{", "}"))  # a doubled brace
-            else:
-                _check_place(text, at, name, source)
-                at += len(name) + 2
+    """Yield the pieces of ``text[at:end]``."""
+    literal = ""
+    for found in _BRACES.finditer(text, at, end):
+        literal += text[at : found.start()]
+        at, (place, name) = found.end(), found.group(0, 1)
+        if place in ("{{", "}}"):
+            literal += place[0]
+        elif name is not None and name.isidentifier():
             yield literal, name
-    except ValueError as error:
-        if isinstance(error, TemplateError):
-            raise
-        while text[at] not in "{}":
-            at += 1
-        raise _error(text, at, str(error), source) from None
-
-
-def _check_place(text: str, at: int, name: str, source: str) -> None:
-    if not text.startswith(f"{{{name}}}", at):
-        raise _error(text, at, f"place {name!r} has a conversion or a format", source)
-    if not name.isidentifier():
-        raise _error(text, at, f"place {name!r} is not an identifier", source)
+            literal = ""
+        else:
+            raise _error(text, found.start(), f"{place!r:.60} is no place", source)
+    if literal := literal + text[at:end]:
+        yield literal, None
 
 
 def _error(text: str, at: int, problem: str, source: str) -> TemplateError:

@@ -1,11 +1,6 @@
-from .component_renderer import (
-    SCHEMA,
-    ChatProps,
-    read_contract,
-)
+from .component_renderer import SCHEMA, read_contract
 
 __all__ = [
     "SCHEMA",
-    "ChatProps",
     "read_contract",
 ]

@@ -5,15 +5,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from polycontext.agent_context import (
-    AgentContext,
-    Artifact,
-    Conclusion,
-    ContextValidator,
-    Fact,
-    Intent,
-)
+from polycontext.agent_context import AgentContext, ContextValidator
 from polycontext.agent_context.kinds import Shape
+from polycontext.agent_context.records import Artifact, Conclusion, Fact, Intent
 from polycontext.agent_context.schema import KeySchema, all_keys
 from polycontext.base import InvalidDataError
 from tests.agent_context.strategies import CONTEXTS, of_kind

@@ -6,9 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from polycontext.agent_context import AgentContext, Artifact
+from polycontext.agent_context import AgentContext
 from polycontext.agent_context.kinds import Amount, Confidence, Count, Kind, Shape
 from polycontext.agent_context.record_base import Record, layout
+from polycontext.agent_context.records import Artifact
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)

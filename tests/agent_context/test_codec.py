@@ -9,20 +9,12 @@ import pytest
 from hypothesis import given
 
 from benchmarks.fuzz_agent_context import fuzz
-from polycontext.agent_context import (
-    AgentContext,
-    Fact,
-    Intent,
-    UnknownVersionError,
-    deserialize,
-    get_stats,
-    json_schema,
-    serialize,
-)
+from polycontext.agent_context import AgentContext, deserialize, get_stats, json_schema, serialize
 from polycontext.agent_context.codec import SCHEMA_FILE
+from polycontext.agent_context.errors import UnknownVersionError
 from polycontext.agent_context.json_text import dumps
 from polycontext.agent_context.record_base import Record, layout
-from polycontext.agent_context.records import ValidationReport
+from polycontext.agent_context.records import Fact, Intent, ValidationReport
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import MAX_DEPTH
 from tests.agent_context.strategies import CONTEXTS, RECORDS
@@ -92,43 +84,8 @@ def test_the_form_is_fixed() -> None:
     }
 
 
-@pytest.mark.parametrize("value", [0, False, "", [], {}])
-def test_empty_json_data_is_a_value(value: object) -> None:
-    """A field of arbitrary JSON keeps every value except null."""
-    raw = json.dumps({"reasoning": {"dependency_map": value}})
-    written = json.loads(serialize(deserialize(raw)))["reasoning"]["dependency_map"]
-    assert (type(written), written) == (type(value), value)
-    assert (
-        "dependency_map"
-        not in json.loads(serialize(deserialize('{"reasoning":{"dependency_map":null}}')))[
-            "reasoning"
-        ]
-    )
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"{}",
-        "{}",
-        bytearray(b"{}"),
-        memoryview(b'{"audit":{}}'),
-        b'{"version":"1.0.0","llm":{"usage":null}}',
-    ],
-)
-def test_a_partial_document_gives_a_complete_context(raw: bytes | str) -> None:
-    """Fields that a document omits take their defaults."""
-    assert deserialize(raw) == AgentContext()
-
-
 FAULTS: dict[str, tuple[bytes, str, str]] = {
-    "nothing": (b"", "$", "not JSON"),
-    "no JSON": (b"{", "$", "not JSON"),
-    "two documents": (b"{} {}", "$", "not JSON"),
-    "a byte order mark": (b"\xef\xbb\xbf{}", "$", "not JSON"),
     "invalid UTF-8": (b'{"version":"\xff"}', "$", "not JSON"),
-    "NaN": (b'{"reasoning":{"dependency_map":NaN}}', "$", "not JSON"),
-    "Infinity": (b'{"reasoning":{"dependency_map":-Infinity}}', "$", "not JSON"),
     "a number beyond floats": (
         b'{"reasoning":{"dependency_map":[1e999]}}',
         "$.reasoning.dependency_map[0]",
@@ -139,33 +96,19 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
         "$.reasoning.entities.a",
         "an integer of 65 bits",
     ),
-    "a number of 5,000 digits": (b'{"a":' + b"1" * 5000 + b"}", "$", "not JSON"),
     "a lone surrogate": (b'{"version":"\\ud800"}', "$", "not JSON"),
-    "a duplicate key": (b'{"llm":{"model":"a","model":"b"}}', "$", "the key 'model' occurs twice"),
     "a duplicate key deep inside": (
         b'{"reasoning":{"entities":{"x":[0,{"a b":1,"a b":2}]}}}',
         "$",
         "the key 'a b' occurs twice",
     ),
-    "a duplicate key in broken text": (b'{"a":1,"a":2', "$", "not JSON"),
     "no object": (b"[]", "$", "list is not an object"),
-    "null": (b"null", "$", "NoneType is not an object"),
-    "depth that no reader takes": (
-        b'{"reasoning":{"dependency_map":' + b"[" * 100_000,
-        "$",
-        "not JSON",
-    ),
     "depth beyond the bound": (
         b'{"reasoning":{"dependency_map":' + b"[" * 150 + b"]" * 150 + b"}}",
         "$.reasoning.dependency_map" + "[0]" * 100,
         "too deep",
     ),
     "an unknown namespace": (b'{"reasonin":{}}', "$.reasonin", "unknown field. Use reasoning"),
-    "an unknown key": (
-        b'{"reasoning":{"intent":[]}}',
-        "$.reasoning.intent",
-        "unknown field. Use intents",
-    ),
     "an unknown field": (
         b'{"reasoning":{"intents":[{},{"sure":1}]}}',
         "$.reasoning.intents[1].sure",
@@ -177,29 +120,16 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
         "unknown field",
     ),
     "null for text": (b'{"llm":{"model":null}}', "$.llm.model", "NoneType is not text"),
-    "null for an item": (
-        b'{"reasoning":{"intents":[null]}}',
-        "$.reasoning.intents[0]",
-        "NoneType is not an object",
-    ),
-    "null for an array": (
-        b'{"reasoning":{"intents":null}}',
-        "$.reasoning.intents",
-        "NoneType is not a list",
-    ),
-    "null for a namespace": (b'{"reasoning":null}', "$.reasoning", "NoneType is not an object"),
     "a number as text": (
         b'{"llm":{"usage":{"total_tokens":"3"}}}',
         "$.llm.usage.total_tokens",
         "'3' is not a whole number",
     ),
-    "text as a number": (b'{"llm":{"model":3}}', "$.llm.model", "int is not text"),
     "a map of records": (
         b'{"diagnostics":{"performance":{"agent_metrics":{"a":{"tokens":true}}}}}',
         "$.diagnostics.performance.agent_metrics.a.tokens",
         "True is not a whole number",
     ),
-    "a version that is not text": (b'{"version":1}', "$.version", "int is not text"),
 }
 
 
@@ -211,30 +141,6 @@ def test_what_is_no_context_is_refused_by_path(name: str) -> None:
         deserialize(raw)
     assert caught.value.path == path
     assert problem in str(caught.value)
-
-
-@pytest.mark.parametrize("raw", [None, 3, {"version": "1.0.0"}, ["{}"]])
-def test_what_is_no_text_is_refused(raw: Any) -> None:
-    """Only bytes and text are read."""
-    with pytest.raises(InvalidDataError, match=r"is not JSON text. Use bytes or str"):
-        deserialize(raw)
-
-
-def test_text_that_cannot_be_stored_is_refused() -> None:
-    """A lone surrogate in the text itself is a fault of the document."""
-    with pytest.raises(InvalidDataError, match=r"\$: not JSON: 'utf-8' codec can't encode"):
-        deserialize('"\ud800"')
-
-
-def test_json_data_hold_larger_integers_than_fields() -> None:
-    """JSON data may hold unsigned 64-bit integers; a field of the schema takes signed ones."""
-    ctx = deserialize(b'{"reasoning":{"entities":{"a":18446744073709551615}}}')
-    assert deserialize(serialize(ctx)).reasoning.entities["a"] == 2**64 - 1
-    with pytest.raises(
-        InvalidDataError,
-        match=r"\$\.llm\.usage\.total_tokens: 18446744073709551615 is out of range",
-    ):
-        deserialize(b'{"llm":{"usage":{"total_tokens":18446744073709551615}}}')
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
@@ -250,12 +156,6 @@ def test_the_deepest_legal_document_comes_back(opening: str, closing: str) -> No
     ctx = deserialize(raw)
     assert deserialize(serialize(ctx)) == ctx
     assert get_stats(ctx).total_size == len(serialize(ctx))
-
-
-def test_a_duplicate_far_above_a_deep_nest_is_refused() -> None:
-    """Reading gives up before the nest does harm."""
-    with pytest.raises(InvalidDataError, match="not JSON"):
-        deserialize(b'{"a":1,"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
 
 
 def test_the_fixture_of_the_release_is_read_and_written_alike() -> None:

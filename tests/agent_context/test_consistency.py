@@ -4,18 +4,11 @@ from typing import Any
 
 import pytest
 
-from polycontext.agent_context import (
-    Conclusion,
-    ContextValidator,
-    Fact,
-    Hypothesis,
-    deserialize,
-    extend_lists,
-)
+from polycontext.agent_context import ContextValidator, deserialize, extend_lists
 from polycontext.agent_context.consistency import (
     WITH_IDS,
 )
-from polycontext.agent_context.records import Knowledge
+from polycontext.agent_context.records import Conclusion, Fact, Hypothesis, Knowledge
 from polycontext.base import InvalidDataError
 from tests.agent_context.changes import START
 

@@ -1,7 +1,7 @@
 """The laws of patches between contexts, and their summaries and JSON forms."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,14 +13,12 @@ from polycontext.agent_context import (
     AgentContext,
     ContextPatch,
     DiffTracker,
-    Fact,
-    Intent,
     deserialize,
     diff,
     serialize,
 )
 from polycontext.agent_context.json_text import canonical, dumps
-from polycontext.agent_context.records import ContextDiff, utc_now
+from polycontext.agent_context.records import ContextDiff, Fact, Intent
 from polycontext.base import InvalidDataError, UnknownNameError
 from tests.agent_context.changes import FACTS, RICH, START, chains, write
 
@@ -71,12 +69,10 @@ SUMMARIES: list[tuple[dict[str, Any], str]] = [
         {"reasoning__intents": [Intent("query", 0.9), Intent("more", 0.5)]},
         "reasoning.intents_added=1",
     ),
-    ({"enrichment__facts": FACTS[2:]}, "enrichment.facts_removed=2"),
     (
         {"enrichment__facts": (*FACTS[:2], Fact("f2", "else"), *FACTS[3:5])},
         "enrichment.facts_removed=1, enrichment.facts_changed=1",
     ),
-    ({"enrichment__facts": (Fact("new"), *FACTS, Fact("last"))}, "enrichment.facts_added=2"),
     (
         {"reasoning__entities": {"person": "Eve", "thing": 1}},
         "reasoning.entities_added=1, reasoning.entities_removed=1, reasoning.entities_changed=1",
@@ -85,7 +81,6 @@ SUMMARIES: list[tuple[dict[str, Any], str]] = [
         {"llm__model": "small", "reasoning__summary": ""},
         "reasoning.summary_changed=1, llm.model_changed=1",
     ),
-    ({"llm__usage": {"total_tokens": 11}}, "llm.usage_changed=1"),
     (
         {"llm__usage": None, "reasoning__dependency_map": [1]},
         "reasoning.dependency_map_changed=1, llm.usage_changed=1",
@@ -119,7 +114,6 @@ REFUSALS: list[tuple[dict[str, Any], str, Any, Any]] = [
         RICH.reasoning.confidence_scores,
         {},
     ),
-    ({"llm__usage": None}, "$.llm.usage", RICH.llm.usage, None),
     ({"reasoning__dependency_map": None}, "$.reasoning.dependency_map", {"h1": ("h0",)}, None),
 ]
 
@@ -143,23 +137,6 @@ def test_a_patch_refuses_another_origin(
     assert (caught.value.path, caught.value.what) == (
         path,
         f"the patch expects {expected!r:.80}, found {found!r:.80}",
-    )
-
-
-def test_a_long_value_is_shortened_in_the_message() -> None:
-    """A refusal shows the beginning of long values."""
-    long = write(RICH, reasoning__summary="x" * 1000)
-    with pytest.raises(InvalidDataError) as caught:
-        diff(long, RICH).apply(RICH)
-    assert caught.value.what.startswith("the patch expects 'xxx")
-    assert len(str(caught.value)) < 300
-
-
-def test_a_patch_applies_where_only_other_keys_differ() -> None:
-    """A patch ignores the keys that it does not change."""
-    patch = diff(RICH, write(RICH, reasoning__summary="long"))
-    assert patch.apply(write(RICH, llm__model="small")) == write(
-        RICH, llm__model="small", reasoning__summary="long"
     )
 
 
@@ -189,18 +166,9 @@ def test_a_patch_has_only_the_parts_of_a_value_that_changed() -> None:
     assert patch.invert().apply(both) == beside
 
 
-def test_a_patch_shares_what_did_not_change() -> None:
-    """Namespaces and items beside the change are the very objects of the origin."""
-    patched = diff(RICH, write(RICH, enrichment__facts=(*FACTS, Fact("f6")))).apply(RICH)
-    assert patched.reasoning is RICH.reasoning
-    assert all(map(lambda new, old: new is old, patched.enrichment.facts, FACTS))
-
-
 CHANGES: list[tuple[Any, type[Exception], str]] = [
     ({"reasoning": []}, InvalidDataError, r"\$\.changes\.reasoning: tuple is not an object"),
-    ({"reasoning": {"summary": 1}}, InvalidDataError, r"\.summary: int is not an object"),
     ({"reasoning": {"summary": {"old": "x"}}}, InvalidDataError, r"\.summary: has old. Use old"),
-    ({"reasoning": {"summary": {}}}, InvalidDataError, r"\.summary: has nothing"),
     (
         {"reasoning": {"summary": {"old": 1, "new": ""}}},
         InvalidDataError,
@@ -217,7 +185,6 @@ CHANGES: list[tuple[Any, type[Exception], str]] = [
         r"\.intents\.start: -1 is out of range",
     ),
     ({"reasoning": {"mood": {"old": 1, "new": 2}}}, UnknownNameError, "reasoning.mood"),
-    ({"version": {"": {"old": 1, "new": 2}}}, UnknownNameError, "version"),
 ]
 
 
@@ -228,17 +195,6 @@ def test_changes_of_another_form_are_refused(
     """Reading a record is strict: the error names the key."""
     with pytest.raises(error, match=problem):
         ContextPatch.of(ContextDiff(changes=changes))
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("agent_id", 3), ("agent_id", "\ud800"), ("timestamp", "today"), ("timestamp", None)],
-)
-def test_a_patch_names_the_field_at_fault(field: str, value: Any) -> None:
-    """The agent and timestamp of a patch are validated like the fields of a record."""
-    with pytest.raises(InvalidDataError) as caught:
-        evolve(diff(START, RICH), **{field: value})
-    assert caught.value.path == field
 
 
 def test_the_tracker_captures_one_change_after_the_other() -> None:
@@ -257,27 +213,3 @@ def test_the_tracker_captures_one_change_after_the_other() -> None:
         tracker.capture("summarization", second, timestamp=WHEN).summary()
         == "[summarization] Changes: none"
     )
-
-
-def test_the_deepest_value_can_be_recorded() -> None:
-    """JSON data of the greatest legal depth fits into a diff record and survives a round trip."""
-    deep: Any = "bottom"
-    for _ in range(100):
-        deep = [deep]
-    context = write(RICH, retrieval__queries=[{"id": "q1", "results": deep}])
-    record = diff(RICH, context).record()
-    document = evolve(context, audit=evolve(context.audit, diffs=(record,)))
-    assert ContextPatch.of(deserialize(serialize(document)).audit.diffs[0]).apply(RICH) == context
-
-
-def test_a_record_of_changes_holds_an_object() -> None:
-    """The changes of an audit record are an object, whatever is in it."""
-    with pytest.raises(InvalidDataError, match="changes: list is not an object"):
-        ContextDiff(changes=[])  # type: ignore[arg-type]
-
-
-def test_without_a_timestamp_it_is_now() -> None:
-    """A tracker stamps what it captures with the time; one that is given goes first."""
-    tracker, later, before = DiffTracker(START), WHEN + timedelta(hours=1), utc_now()
-    assert before <= tracker.capture("inference", START).timestamp <= utc_now()
-    assert tracker.capture("inference", START, timestamp=later).timestamp == later

@@ -11,27 +11,21 @@ from hypothesis import strategies as st
 
 from polycontext.agent_context import (
     AgentContext,
-    Artifact,
-    Conclusion,
     ContextLimits,
     ContextSizeChecker,
     ContextSizeError,
-    ContextSizeWarning,
     ContextValidator,
-    Fact,
     get_stats,
     serialize,
 )
 from polycontext.agent_context import limits as measuring
+from polycontext.agent_context.errors import ContextSizeWarning
 from polycontext.agent_context.json_text import dumps
 from polycontext.agent_context.kinds import Shape
 from polycontext.agent_context.record_base import with_changes
 from polycontext.agent_context.records import (
-    AgentRun,
-    AuditContext,
-    ExternalContent,
+    Fact,
     ReasoningContext,
-    RetrievalContext,
 )
 from polycontext.agent_context.schema import SCHEMA, all_keys
 from polycontext.base import InvalidDataError, InvalidOptionError
@@ -67,11 +61,6 @@ def test_sizes_stay_exact_through_writes(data: st.DataObject, ctx: AgentContext)
         assert get_stats(ctx).total_size == len(serialize(ctx))
     evolved = attrs.evolve(ctx, reasoning=attrs.evolve(ctx.reasoning, summary="changed"))
     assert get_stats(evolved).total_size == len(serialize(evolved))
-
-
-def test_array_keys_are_unique() -> None:
-    """Counts go by the key alone, so no two namespaces may share one."""
-    assert len({key.key for key in ARRAYS}) == len(ARRAYS) == 16
 
 
 def test_a_check_after_a_write_measures_only_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,38 +125,14 @@ def test_the_total_is_legal_up_to_its_edge(ctx: AgentContext) -> None:
     )
 
 
-@pytest.mark.parametrize("namespace", SCHEMA)
-def test_every_namespace_is_legal_up_to_its_edge(namespace: str) -> None:
-    """Each namespace has the limit, at the exact byte."""
-    text = "é" * 300
-    key = {
-        "metadata": "locale",
-        "reasoning": "summary",
-        "enrichment": "context_links",
-        "retrieval": "artifacts",
-        "llm": "model",
-        "diagnostics": "errors",
-    }
-    ctx = AgentContext(audit=AuditContext((AgentRun(error=text),)))
-    if namespace != "audit":
-        value = {
-            "context_links": [text],
-            "artifacts": [{"id": text}],
-            "errors": [{"message": text}],
-        }.get(key[namespace], text)
-        ctx = ContextValidator.default().safe_set(
-            AgentContext(), "orchestrator", namespace, key[namespace], value
-        )
-    size = len(dumps(getattr(ctx, namespace)))
+@given(CONTEXTS)
+def test_every_namespace_is_legal_up_to_its_edge(ctx: AgentContext) -> None:
+    """The largest namespace has the limit, at the exact byte."""
+    size = max(len(dumps(getattr(ctx, name))) for name in SCHEMA)
     limited(max_namespace_size=size).check(ctx)
     error = refused(limited(max_namespace_size=size - 1), ctx)
-    assert (error.limit, error.current, error.maximum, error.unit) == (
-        "max_namespace_size",
-        size,
-        size - 1,
-        "bytes",
-    )
-    assert error.where == f"$.{namespace}"
+    assert (error.limit, error.current, error.maximum) == ("max_namespace_size", size, size - 1)
+    assert len(dumps(getattr(ctx, error.where.removeprefix("$.")))) == size
 
 
 @pytest.mark.parametrize("key", ARRAYS, ids=lambda key: key.path)
@@ -200,14 +165,6 @@ def test_every_array_is_legal_up_to_its_edge(key: Any) -> None:
     )
 
 
-def test_nested_arrays_are_checked() -> None:
-    """An array inside an item is an array of the schema as well."""
-    held = (Conclusion(), Conclusion(based_on=("f",) * 8))
-    ctx = AgentContext(reasoning=ReasoningContext(conclusions=held))
-    limited(max_array_items=8).check(ctx)
-    assert refused(limited(max_array_items=7), ctx).where == "$.reasoning.conclusions[1].based_on"
-
-
 def test_a_large_context_warns() -> None:
     """Beyond the warning threshold, and not at it, a check warns and passes."""
     ctx = AgentContext.new("s", "t")
@@ -227,32 +184,3 @@ def test_a_limit_is_a_whole_number(value: Any) -> None:
     """A limit that is not a whole number is refused."""
     with pytest.raises(InvalidOptionError, match="max_array_items"):
         ContextLimits(max_array_items=value)
-
-
-def with_artifacts(*artifacts: Artifact) -> AgentContext:
-    """Return a context with artifacts."""
-    return AgentContext(retrieval=RetrievalContext(artifacts=artifacts))
-
-
-def test_one_large_artifact_should_move_out() -> None:
-    """Content beyond the inline limit should move out; content of exactly the limit may stay."""
-    fits, over = "x" * (50 * 1024 - 2), "x" * (50 * 1024 - 1)
-    assert not ContextSizeChecker().should_externalize_artifacts(
-        with_artifacts(Artifact("a", content=fits))
-    )
-    assert ContextSizeChecker().should_externalize_artifacts(
-        with_artifacts(Artifact("a", content=over))
-    )
-
-
-def test_many_artifacts_should_move_out() -> None:
-    """Only inline artifacts count towards the threshold for externalising."""
-    artifact = Artifact("a", content="x" * 1000)
-    size = len(dumps(artifact))
-    at_edge = limited(artifact_externalization_threshold=3 * size)
-    assert not at_edge.should_externalize_artifacts(with_artifacts(*[artifact] * 3))
-    assert at_edge.should_externalize_artifacts(with_artifacts(*[artifact] * 4))
-    moved = Artifact("x" * size, external=ExternalContent("file:///x", "00", 1000))
-    assert not at_edge.should_externalize_artifacts(
-        with_artifacts(*[artifact] * 3, moved, Artifact("y" * size))
-    )

@@ -6,12 +6,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from polycontext.agent_context import (
-    ArtifactError,
-    ArtifactFault,
-    ObjectStoreExternalizer,
-    externalize_artifacts,
-)
+from polycontext.agent_context import ArtifactFault, ObjectStoreExternalizer, externalize_artifacts
+from polycontext.agent_context.errors import ArtifactError
 from polycontext.agent_context.json_text import is_same
 from tests.agent_context.test_artifacts import CONTEXT, SMALL, restored
 

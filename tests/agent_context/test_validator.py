@@ -6,20 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.agent_context import (
-    AgentContext,
-    ContextValidator,
-    ContextViolationError,
-    Fact,
-    Intent,
-)
+from polycontext.agent_context import AgentContext, ContextValidator, ContextViolationError
 from polycontext.agent_context.consistency import WITH_IDS
 from polycontext.agent_context.kinds import Shape
 from polycontext.agent_context.record_base import with_changes
-from polycontext.agent_context.records import AgentRecord
+from polycontext.agent_context.records import AgentRecord, Intent
 from polycontext.agent_context.schema import SCHEMA, all_keys
 from polycontext.agent_context.validator import DEFAULT_RIGHTS
-from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidDataError, UnknownNameError
 from tests.agent_context.strategies import CONTEXTS, of_kind
 
 EVERYBODY = {
@@ -27,24 +21,11 @@ EVERYBODY = {
     "diagnostics.errors",
     "diagnostics.warnings",
 }
-AUDIT = {"audit.agent_runs", "audit.diffs"}
-LLM = {"llm.provider", "llm.model", "llm.usage", "llm.decisions", "llm.cache"}
-ENRICHMENT = {
-    "enrichment.facts",
-    "enrichment.derived_knowledge",
-    "enrichment.relationships",
-    "enrichment.context_links",
-}
-RETRIEVAL = {"retrieval.plans", "retrieval.queries", "retrieval.artifacts"}
-REASONING = {
-    "reasoning.intents",
-    "reasoning.entities",
-    "reasoning.hypotheses",
-    "reasoning.conclusions",
-    "reasoning.dependency_map",
-    "reasoning.confidence_scores",
-    "reasoning.summary",
-}
+KEYS = [key.path for key in all_keys()]
+AUDIT, LLM, ENRICHMENT, RETRIEVAL, REASONING = (
+    {path for path in KEYS if path.startswith(f"{namespace}.")}
+    for namespace in ("audit", "llm", "enrichment", "retrieval", "reasoning")
+)
 IDENTITY = {"metadata.session_id", "metadata.trace_id", "metadata.created_at"}
 MATRIX = {
     "intent_detection": {"reasoning.intents", "reasoning.entities"} | EVERYBODY,
@@ -67,7 +48,6 @@ MATRIX = {
     "somebody": set(),
 }
 """The keys that each agent may write; ``somebody`` is not registered."""
-KEYS = [key.path for key in all_keys()]
 CTX = AgentContext.new("session-1", "trace-1")
 
 
@@ -75,26 +55,6 @@ def test_the_matrix_is_of_the_standard_agents_and_of_every_key() -> None:
     """The table below knows every agent of the default rights, and every key of the schema."""
     assert set(MATRIX) - {"somebody"} == set(DEFAULT_RIGHTS)
     assert MATRIX["orchestrator"] | AUDIT == set(KEYS)
-
-
-@pytest.mark.parametrize("agent", MATRIX)
-def test_the_default_rights_are_the_matrix(agent: str) -> None:
-    """An agent may write a key exactly if the matrix says so; a refusal lists what it may write."""
-    validator = ContextValidator.default()
-    for namespace, key in (path.split(".") for path in KEYS):
-        if f"{namespace}.{key}" in MATRIX[agent]:
-            validator.validate_write(agent, namespace, key)
-            continue
-        with pytest.raises(ContextViolationError) as caught:
-            validator.validate_write(agent, namespace, key)
-        refusal = caught.value
-        assert (refusal.agent_id, refusal.namespace, refusal.key, refusal.allowed) == (
-            agent,
-            namespace,
-            key,
-            validator.allowed(agent),
-        )
-        assert set(refusal.allowed) == set(DEFAULT_RIGHTS.get(agent, ()))
 
 
 @pytest.mark.parametrize("agent", MATRIX)
@@ -145,49 +105,13 @@ def allows(validator: ContextValidator, agent: str, path: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "agent", ["Orchestrator", "orchestrator ", "orchestrato", "", "*", "ｏrchestrator"]
-)
-def test_agents_are_compared_exactly(agent: str) -> None:
-    """A name that only looks like a registered one has no rights."""
-    with pytest.raises(ContextViolationError, match="not registered"):
-        ContextValidator.default().validate_write(agent, "llm", "model")
-
-
-@pytest.mark.parametrize("name", [None, 3, ["intent_detection"], {}])
-def test_names_are_text(name: Any) -> None:
-    """Whatever else is given for a name is refused as an unknown one is, hashable or not."""
-    validator = ContextValidator.default()
-    with pytest.raises(InvalidDataError, match=r"agent: \w+ is not text"):
-        validator.register_agent(name, ["llm"])
-    with pytest.raises(ContextViolationError, match="not registered"):
-        validator.validate_write(name, "llm", "model")
-    assert validator.allowed(name) == ()
-    for write in ((name, "model"), ("llm", name)):
-        with pytest.raises(UnknownNameError, match="Use "):
-            validator.validate_write("orchestrator", *write)
-    with pytest.raises(UnknownNameError, match=r"Use \*, metadata"):
-        validator.register_agent("x", [name])
-
-
-def test_registering_again_replaces_the_rights() -> None:
-    """The last registration counts."""
-    validator = ContextValidator.default()
-    validator.register_agent("orchestrator", ["llm.model"])
-    assert validator.allowed("orchestrator") == ("llm.model",)
-    assert not allows(validator, "orchestrator", "llm.provider")
-
-
-@pytest.mark.parametrize(
     "right",
     [
         "reasonin",
-        "reasoning.intent",
         "reasoning.",
-        ".intents",
         "reasoning.intents.type",
         "**",
         "",
-        "*.*",
     ],
 )
 def test_a_right_to_what_does_not_exist_is_refused(right: str) -> None:
@@ -198,12 +122,6 @@ def test_a_right_to_what_does_not_exist_is_refused(right: str) -> None:
     assert validator.allowed("x") == ()
 
 
-def test_a_single_string_is_no_list_of_rights() -> None:
-    """A string would otherwise be taken for its letters."""
-    with pytest.raises(InvalidOptionError, match=r"Use a list, such as \['reasoning'\]"):
-        ContextValidator().register_agent("x", "reasoning")
-
-
 @pytest.mark.parametrize(
     "path", ["reasoning.intent", "reasonin.intents", "intents", "", "reasoning.intents.0", 3]
 )
@@ -211,29 +129,6 @@ def test_a_write_to_what_does_not_exist_is_refused(path: Any) -> None:
     """Even the orchestrator writes only what the schema has."""
     with pytest.raises(UnknownNameError, match="Use "):
         ContextValidator.default().safe_update(CTX, "orchestrator", {path: ()})
-
-
-def test_plain_data_is_structured() -> None:
-    """Records may be given as JSON dicts and lists, or mixed with records."""
-    guard = ContextValidator.default()
-    written = guard.safe_set(
-        CTX,
-        "intent_detection",
-        "reasoning",
-        "intents",
-        [{"type": "a", "entities": ["x"]}, Intent("b", 1)],
-    )
-    assert written.reasoning.intents == (Intent("a", entities=("x",)), Intent("b", 1.0))
-    assert CTX.reasoning.intents == ()
-
-
-def test_what_was_handed_in_stays_outside() -> None:
-    """Changing the data after a write changes no context."""
-    facts: list[Any] = [{"id": "f1", "provenance": {"query": ["q"]}}]
-    written = ContextValidator.default().safe_set(CTX, "inference", "enrichment", "facts", facts)
-    facts[0]["provenance"]["query"].append("more")
-    facts.append({})
-    assert written.enrichment.facts == (Fact("f1", provenance={"query": ("q",)}),)
 
 
 @pytest.mark.parametrize(
@@ -255,24 +150,6 @@ def test_a_value_outside_the_schema_is_refused_by_path(key: str, value: object, 
     with pytest.raises(InvalidDataError) as caught:
         ContextValidator.default().safe_set(CTX, "orchestrator", namespace, name, value)
     assert caught.value.path == path
-
-
-def test_several_writes_are_one() -> None:
-    """All changes of an update arrive together."""
-    written = ContextValidator.default().safe_update(
-        CTX,
-        "inference",
-        {
-            "reasoning.conclusions": [{"id": "c"}],
-            "reasoning.confidence_scores": {"c": 1},
-            "llm.model": "m",
-        },
-    )
-    assert (
-        written.reasoning.conclusions[0].id,
-        written.reasoning.confidence_scores,
-        written.llm.model,
-    ) == ("c", {"c": 1.0}, "m")
 
 
 @pytest.mark.parametrize(

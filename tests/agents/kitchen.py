@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from polycontext.agents import Agent, AgentMachine, ModelRequest, Tool
+from polycontext.agents import Agent, AgentMachine, Tool
+from polycontext.agents.requests import ModelRequest
 from polycontext.polynomial import ContextSession
 
 RECIPES = {"r1-81b7d3c4": "Tomato soup", "r2-55aa11bb": "Miso soup"}
@@ -85,9 +86,14 @@ SCRIPT: Sequence[str] = (
 )
 
 
+def begun() -> ContextSession:
+    """Return a new session of an agent."""
+    return ContextSession(max_tokens=3000, machine=AgentMachine)
+
+
 def agent_of(model: Any, session: ContextSession | None = None, **options: Any) -> Agent:
     """Return the kitchen's agent, over a new session by default."""
-    session = session or ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = session or begun()
     return Agent(session, model, tools(), **options)
 
 

@@ -14,39 +14,18 @@ from uuid import uuid4
 import pytest
 from attrs import evolve, frozen
 
-from polycontext.agents import (
-    Agent,
-    AgentMachine,
-    AnswerError,
-    ModelRequest,
-    NodeRegion,
-    Tool,
-    ToolError,
-)
+from polycontext.agents import Agent, AgentMachine, NodeRegion, Tool, ToolError
+from polycontext.agents.forms import AnswerError
+from polycontext.agents.requests import ModelRequest
 from polycontext.agents.tools import as_data
-from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.nodes import PromptBuilder
 from polycontext.pills import FileResolver
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.testing import ScriptedModel
-from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, agent_of, tools, use
+from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, agent_of, begun, tools, use
 from tests.agents.test_forms import BROKEN
-
-
-def test_an_exchange_is_a_row_of_events() -> None:
-    """Each answer is one event, and the reply one turn."""
-    agent = agent_of(model := ScriptedModel(SCRIPT))
-    assert agent.send("A soup, please.") == "Tomato soup on Monday."
-    assert agent.session.state == "ACCUMULATING"
-    assert len(model.requests) == len(SCRIPT)
-    memory = agent.memory
-    assert [fact.content for fact in memory.shared.enrichment.facts] == [
-        "found two soups",
-        "planned Monday",
-    ]
-    assert [*memory.conversation.id_registry] == ["recipe_1", "recipe_2", "plan_1"]
-    assert memory.conversation.recent_turns[-1].user == "A soup, please."
 
 
 def test_nodes_know_what_pills_attach_and_no_internals(tmp_path: Path) -> None:
@@ -101,7 +80,7 @@ def test_nodes_read_what_agents_share_if_they_declare_it() -> None:
     assert all(request.prompt.count("\n## Your Task") == 1 for request in model.requests)
 
 
-@pytest.mark.parametrize("said", [each for each in BROKEN if each != "{" * 100_000])
+@pytest.mark.parametrize("said", ["", BROKEN[4], None])
 def test_a_broken_answer_is_repaired_once_or_changes_nothing(said: Any) -> None:
     """The model reads what was wrong."""
     broken = said if isinstance(said, str) else lambda _: said
@@ -134,28 +113,13 @@ def test_a_tool_tells_the_model_what_went_wrong() -> None:
 
     done = json.dumps({"outcome": "there is none"})
     model = ScriptedModel([*SCRIPT[:3], done, done, "There is no soup."])
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     agent = Agent(session, model, [Tool("find", find)])
     with pytest.raises(ConnectionError):
         agent.send("A soup?")
     assert [call.name for call in session.open_calls] == ["find"]
     assert agent.run() == "There is no soup."
     assert "out of soup" in model.requests[3].prompt
-
-
-def test_a_plan_without_end_is_blocked() -> None:
-    """The reply says why."""
-    step = {"type": "read", "subdomain": "recipes", "description": "again"}
-    plan = {"decision": "plan_direct", "goal": "loop", "steps": [step] * 60}
-    agent = agent_of(
-        model := ScriptedModel(
-            ["I could not."],
-            rules={"Find out what": UNDERSTOOD, "Plan the next": json.dumps(plan)}
-            | {"Execute the": json.dumps({"outcome": "done"})},
-        )
-    )
-    assert agent.send("Loop") == "I could not."
-    assert "no reply after 40 steps" in model.requests[-1].prompt
 
 
 def test_a_session_of_another_machine_is_refused() -> None:
@@ -190,7 +154,7 @@ def test_a_user_who_goes_on_ends_the_plan() -> None:
     def slow(*, idempotency_key: str) -> None:
         raise TimeoutError
 
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*SCRIPT[:3], UNDERSTOOD, ASKED, "Which?"])
     agent = Agent(session, model, [Tool("find", slow)])
     with pytest.raises(TimeoutError):
@@ -266,14 +230,6 @@ def test_a_reply_is_streamed_where_no_event_loop_runs(most: int) -> None:
     assert "".join(said) == agent.session.log()[-1].text
 
 
-def test_a_message_is_sent_and_not_run() -> None:
-    """The error says with what; nothing is stored."""
-    agent = agent_of(ScriptedModel([]))
-    with pytest.raises(TypeError, match=r"run takes no message\. Use agent\.send\(text\)\."):
-        agent.run("How many?")  # type: ignore[arg-type]
-    assert agent.session.log() == ()
-
-
 def test_functions_are_a_model_and_tools() -> None:
     """A tool's name and description are those of the function."""
 
@@ -291,7 +247,7 @@ def test_functions_are_a_model_and_tools() -> None:
         return later.complete(request)
 
     for model in (ScriptedModel(script).complete, answer):
-        agent = Agent(ContextSession(3000, machine=AgentMachine), model, [count])
+        agent = Agent(begun(), model, [count])
         assert agent.send("How many?") == "Four."
         assert agent.tools["count"].description == "Count things."
         assert "4" in [turn.text for turn in agent.session.log()]
@@ -304,7 +260,7 @@ class OpenAI:
 @pytest.mark.parametrize("model", ["gpt-5", OpenAI(), ScriptedModel])
 def test_what_is_no_model_is_refused(model: Any) -> None:
     """The message names what makes one of a client, and a tool needs a name."""
-    session = ContextSession(3000, machine=AgentMachine)
+    session = begun()
     with pytest.raises(InvalidOptionError, match=r'model_of\(client, "gpt-5"\)'):
         Agent(session, model)
     with pytest.raises(InvalidOptionError, match="a function of the request"):
@@ -321,22 +277,13 @@ def test_a_tool_without_a_key_is_never_run_again() -> None:
         runs.append(amount)
         raise ConnectionError
 
-    session = ContextSession(3000, machine=AgentMachine)
+    session = begun()
     with pytest.raises(ConnectionError):
         Agent(session, ScriptedModel(planned(("pay", {"amount": 5}))), [pay]).send("Pay.")
     model = ScriptedModel([DONE, DONE, "I am not sure."])
     assert Agent(session, model, [pay]).run() == "I am not sure."
     assert runs == [5]
     assert "the tool may have run, or not" in model.requests[0].prompt
-
-
-def test_summarize_states_the_theme() -> None:
-    """It is asked after the reply."""
-    summary = json.dumps({"engagement": "a quick soup", "summary": "one soup"})
-    agent = agent_of(ScriptedModel([UNDERSTOOD, ASKED, "Which?", summary]), summarizes=True)
-    assert agent.send("A soup?") == "Which?"
-    assert agent.memory.conversation.engagement_summary == "a quick soup"
-    assert agent.memory.shared.reasoning.summary == "one soup"
 
 
 def test_a_summary_that_cannot_be_used_leaves_the_reply(caplog: pytest.LogCaptureFixture) -> None:
@@ -366,7 +313,7 @@ def test_an_outcome_counts_the_rows_of_all_results(calls: Sequence[str], outcome
     def fail(*, idempotency_key: str) -> None:
         raise ToolError("out of stock")
 
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*planned(*((name, {}) for name in calls)), "{}", DONE, "bye"])
     agent = Agent(session, model, [*tools(), Tool("fail", fail)])
     assert agent.send("Go") == "bye"
@@ -415,7 +362,7 @@ def test_an_async_tool_in_a_running_loop_says_what_to_call() -> None:
     async def find(**_: str) -> str:
         return "soup"
 
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*SCRIPT[:3], *[json.dumps({"outcome": "done"})] * 2, "Soup."])
     agent = Agent(session, model, [Tool("find", find)])
 
@@ -431,19 +378,12 @@ def test_a_loop_with_calls_left_is_blocked_and_goes_on() -> None:
     """Calls that are still open are closed; the user can go on."""
     both = use(("find", {}), ("find", {}))
     rules = {"Find out what": UNDERSTOOD, "Plan the next": SCRIPT[1], "Execute the": both}
-    agent = agent_of(ScriptedModel(rules=rules | {"Answer the user": "I could not."}))
+    model = ScriptedModel(rules=rules | {"Answer the user": "I could not."})
+    agent = agent_of(model)
     for _ in range(2):
         assert agent.send("Loop") == "I could not."
+        assert "no reply after 40 steps" in model.requests[-1].prompt
         assert not agent.session.open_calls
-
-
-def test_a_plan_of_exactly_the_most_steps_is_replied_to() -> None:
-    """Two of the forty steps are those of Understand and Think."""
-    step = {"type": "read", "subdomain": "recipes", "description": "again"}
-    plan = {"decision": "plan_direct", "goal": "long", "steps": [step] * 38}
-    done = json.dumps({"outcome": "done"})
-    model = ScriptedModel([UNDERSTOOD, json.dumps(plan), *[done] * 38, "bye"])
-    assert agent_of(model).send("Go") == "bye"
 
 
 def planned(*calls: Any) -> list[str]:
@@ -452,21 +392,6 @@ def planned(*calls: Any) -> list[str]:
 
 
 DONE = json.dumps({"outcome": "done"})
-
-
-def test_arguments_that_a_tool_does_not_take_are_sent_back() -> None:
-    """Before the call is stored; a null that the tool wants is passed on."""
-    got: list[Any] = []
-
-    def look(name: str | None, most: int = 3, *, idempotency_key: str) -> None:
-        got.append((name, most))
-
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
-    wrong, right = use(("look", {"y": 1})), use(("look", {"name": None, "most": None}))
-    model = ScriptedModel([*SCRIPT[:2], wrong, right, DONE, DONE, "bye"])
-    assert Agent(session, model, [Tool("look", look)]).send("Go") == "bye"
-    assert got == [(None, 3)]
-    assert "look: " in model.requests[3].prompt
 
 
 def nested(levels: int) -> Any:
@@ -478,17 +403,8 @@ def nested(levels: int) -> Any:
     "result",
     [
         None,
-        {1, 2},
-        {1: 2},
-        b"x",
         "\ud800",
-        float("nan"),
-        2**70,
-        datetime(2026, 1, 1, tzinfo=UTC),
-        [{"id": uuid4(), "name": "Soup"}],
-        [{"id": None}],
-        [{"id": 1, "price": float("inf")}],
-        ({"id": "81b7d3c4"},),
+        [{"id": uuid4(), "price": float("inf")}],
         nested(400),
     ],
     ids=lambda result: type(result).__name__,
@@ -501,7 +417,7 @@ def test_whatever_a_tool_returns_it_is_run_once(result: Any) -> None:
         runs.append(idempotency_key)
         return result
 
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*planned(("look", {})), DONE, DONE, "bye"])
     agent = Agent(session, model, [Tool("look", look, entities="recipes")])
     assert agent.send("Go") == "bye"
@@ -549,7 +465,7 @@ def test_a_call_of_a_tool_that_is_gone_or_was_forgotten_is_not_run() -> None:
         raise ConnectionError
 
     for is_forgotten in (False, True):
-        session = ContextSession(max_tokens=3000, machine=AgentMachine)
+        session = begun()
         first = Agent(session, ScriptedModel(planned(("f", {"x": "y"}))), [Tool("f", fails)])
         with pytest.raises(ConnectionError):
             first.send("Go")
@@ -571,7 +487,7 @@ def test_a_run_that_is_overtaken_drops_its_call_and_its_answer() -> None:
             await goes.wait()
             return 1
 
-        session = ContextSession(max_tokens=3000, machine=AgentMachine)
+        session = begun()
         model = ScriptedModel([*planned(("slow", {})), UNDERSTOOD, ASKED, "Which?"])
         agent = Agent(session, model, [Tool("slow", slow)])
         first = asyncio.create_task(agent.asend("Go"))
@@ -598,7 +514,7 @@ def test_a_stream_ends_as_send_does() -> None:
         asyncio.run(said(agent_of(Streaming([UNDERSTOOD, ASKED, "  "]))))
 
 
-@pytest.mark.parametrize("id", ["", " ", -1, 2**64 - 1])
+@pytest.mark.parametrize("id", [" ", 2**64 - 1])
 def test_a_row_that_is_no_entity_is_a_result(id: Any) -> None:
     """The tool is not run again for it, and the other rows are entities."""
     runs: list[str] = []
@@ -607,7 +523,7 @@ def test_a_row_that_is_no_entity_is_a_result(id: Any) -> None:
         runs.append(idempotency_key)
         return [{"id": id, "name": "Soup"}, {"id": "81b7d3c4", "name": None}]
 
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*planned(("look", {})), DONE, DONE, "bye"])
     agent = Agent(session, model, [Tool("look", look, entities="recipes")])
     assert agent.send("Go") == "bye"
@@ -616,15 +532,6 @@ def test_a_row_that_is_no_entity_is_a_result(id: Any) -> None:
     ref = registry.ref_of("81b7d3c4")
     assert registry.get(ref).label == "recipe"
     assert "Soup" in model.requests[3].prompt
-
-
-@pytest.mark.parametrize("run", [dict, 5, len])
-def test_what_is_no_tool_is_refused(run: Any) -> None:
-    """When it is declared, since a call is stored before it runs."""
-    with pytest.raises(InvalidOptionError, match="takes its arguments by name"):
-        Tool("look", run)
-    with pytest.raises(InvalidDataError, match="my recipes!"):
-        Tool("look", tools()[0].run, entities="my recipes!")
 
 
 class Size(Enum):
@@ -667,7 +574,7 @@ def test_arguments_have_the_types_that_the_tool_declares() -> None:
         "tags": ["quick"],
         "more": {"a": [1]},
     }
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     model = ScriptedModel([*planned(("find", {})), use(("cook", given)), DONE, DONE, "bye"])
     listed = [Tool("find", find, entities="recipes"), Tool("cook", cook)]
     assert Agent(session, model, listed).send("Go") == "bye"
@@ -700,7 +607,7 @@ def test_an_argument_of_another_type_is_sent_back_once(wrong: Any) -> None:
         raise TypeError("its own")
 
     def agent(*uses: Any) -> Agent:
-        session = ContextSession(max_tokens=3000, machine=AgentMachine)
+        session = begun()
         script = [*SCRIPT[:2], *(use(("wait", each)) for each in uses)]
         return Agent(session, ScriptedModel(script), [Tool("wait", wait)])
 
@@ -710,33 +617,11 @@ def test_an_argument_of_another_type_is_sent_back_once(wrong: Any) -> None:
         agent(wrong, {"minutes": 1}).send("Go")
 
 
-def test_a_stored_call_that_its_tool_no_longer_takes_is_not_run() -> None:
-    """The model is told, and the exchange goes on."""
-
-    def fails(x: str, *, idempotency_key: str) -> None:
-        raise ConnectionError
-
-    def changed(y: int, *, idempotency_key: str) -> None: ...
-
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
-    with pytest.raises(ConnectionError):
-        Agent(session, ScriptedModel(planned(("f", {"x": "y"}))), [Tool("f", fails)]).send("Go")
-    model = ScriptedModel([DONE, DONE, "bye"])
-    assert Agent(session, model, [Tool("f", changed)]).run() == "bye"
-    assert "[no result: " in model.requests[0].prompt
-
-
 @pytest.mark.parametrize(
     "long",
     [
-        "word " * 6000,
-        "# head\n" * 3000,
         "x" * 40_000,
         "Never use onions. " + "So it is. " * 2000,
-        pytest.param(
-            " ".join(f"Never put onions into dish {number}." for number in range(600)),
-            marks=pytest.mark.gate,
-        ),
     ],
 )
 def test_a_message_longer_than_a_nodes_budget_is_condensed(long: str) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from polycontext.agents import Agent, AgentMachine, Tool, ToolError
-from polycontext.nodes.entities import EntityVerb, SessionIdRegistry, UnknownRefError
+from polycontext.nodes import SessionIdRegistry
+from polycontext.nodes.entities.records import EntityVerb, UnknownRefError
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel
 from tests.agents.kitchen import PLANNED, UNDERSTOOD, use
@@ -124,20 +125,6 @@ def test_a_deleted_entity_is_deleted_in_the_registry() -> None:
         registry.id_of("recipe_1")
 
 
-def test_a_tool_that_fails_deletes_nothing() -> None:
-    """It tells the model why."""
-
-    def fail(id: str, **_: str) -> None:
-        raise ToolError(f"{id} is in use")
-
-    recipes = Recipes()
-    recipes.tools[[*EntityVerb].index(EntityVerb.DELETE)] = Tool(
-        "delete", fail, entities="recipes", report="delete"
-    )
-    agent = agent_with(recipes, ("read", {}), ("delete", {"id": "recipe_1"}))
-    assert [*registry_of(agent)] == ["recipe_1"]
-
-
 def test_a_draft_is_generated_until_it_is_saved() -> None:
     """Act and Reply see it, it has no id, and the tool that saves it gets its content."""
     recipes = Recipes()
@@ -173,31 +160,6 @@ def test_a_tool_that_saves_takes_the_ref_of_a_draft(ref: Any) -> None:
     agent = agent_with(recipes, *calls)
     assert [*registry_of(agent)] == ["recipe_1", "recipe_2"]
     assert "Your last answer was refused: " in prompts_of(agent, "act")[3]
-
-
-def test_a_row_beyond_the_one_that_was_saved_is_created() -> None:
-    """A tool may return what it made besides."""
-    recipes = Recipes()
-
-    def save(recipe: dict[str, Any], **_: str) -> list[dict[str, Any]]:
-        return [{"id": "r2-0001"}, {"id": "r3-0001", "name": f"{recipe['name']}, cold"}]
-
-    recipes.tools[-1] = Tool("save", save, entities="recipes", report="save")
-    draft = ("generate", {"name": "Stew", "minutes": 5})
-    registry = registry_of(agent_with(recipes, draft, ("save", {"recipe": "gen_recipe_1"})))
-    assert [registry.get(ref).label for ref in registry] == ["Stew", "Stew, cold"]
-    assert {registry.get(ref).status for ref in registry} == {"created"}
-
-
-def test_a_step_references_the_entities_that_it_names() -> None:
-    """They are active for two more exchanges."""
-    recipes = Recipes()
-    agent = agent_with(recipes, ("read", {}))
-    for number in range(2, 6):
-        named = json.dumps({"outcome": "done", "entities": ["recipe_1"] if number == 4 else []})
-        agent.model = ScriptedModel([UNDERSTOOD, PLANNED, named, DONE, "Done."])
-        agent.send("Go on.")
-    assert registry_of(agent).get("recipe_1").turn_last_ref == 4
 
 
 def test_a_row_of_an_id_and_a_name_leaves_what_is_known() -> None:

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from polycontext.agents import Agent, AgentMachine, ModelRequest
+from polycontext.agents import Agent, AgentMachine
+from polycontext.agents.requests import ModelRequest
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import MoveEvent, TurnEvent
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
-from tests.agents.kitchen import UNDERSTOOD, Plans, tools, use
+from tests.agents.kitchen import UNDERSTOOD, Plans, begun, tools, use
 
 Call = tuple[str, dict[str, str]]
 FIND: Call = ("find", {})
@@ -150,7 +151,7 @@ def _at_every_point(
 async def _cancelled(script: list[str], point: int, whole: Any) -> bool:
     """Cancel an exchange at a point, go on, and return whether it was reached."""
     plans, reached, calls = Plans(), asyncio.Event(), count(1)
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     scripted = Scripted(session, script, lambda: None)
 
     class Waiting:
@@ -218,7 +219,7 @@ def run_doubles(folder: Path, seeds: Any) -> None:
 
 def test_killed_runners_lose_nothing() -> None:
     """Before and after each answer, each effect and each commit."""
-    assert run_kills(60, range(3)) == 60
+    assert run_kills(30, range(3)) == 30
 
 
 def test_cancelled_runners_lose_nothing() -> None:
@@ -234,6 +235,6 @@ def test_two_runners_answer_once(tmp_path: Path) -> None:
 @pytest.mark.gate
 def test_many_killed_cancelled_and_doubled_runners_lose_nothing(tmp_path: Path) -> None:
     """The same, longer."""
-    assert run_kills(200, range(100, 200)) == 200
-    assert run_cancellations(60, range(100, 200)) == 60
-    run_doubles(tmp_path, range(100, 115))
+    assert run_kills(80, range(100, 200)) == 80
+    assert run_cancellations(30, range(100, 200)) == 30
+    run_doubles(tmp_path, range(100, 106))

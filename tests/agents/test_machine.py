@@ -1,6 +1,5 @@
 """The machine: its states, a node of one's own, and sessions that began without it."""
 
-import json
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -8,13 +7,14 @@ import pytest
 from attrs import frozen
 from statemachine import State
 
-from polycontext.agents import Agent, AgentMachine, AgentMemory, AnswerError, Form, NodeRegion
+from polycontext.agents import Agent, AgentMachine, AgentMemory, Form, NodeRegion
 from polycontext.agents.answers import NODES
+from polycontext.agents.forms import AnswerError
 from polycontext.base import PolycontextError
 from polycontext.nodes.builders import Node
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel
-from tests.agents.kitchen import ASKED, PLANNED, SCRIPT, UNDERSTOOD, agent_of, tools
+from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, agent_of, tools
 
 
 @frozen
@@ -74,21 +74,6 @@ def test_what_is_no_answer_is_no_event() -> None:
     assert agent.session.history.revision == 1
 
 
-def test_the_context_can_be_compressed_and_recalled_in_every_state() -> None:
-    """Turns are added, promoted and brought back while an agent works."""
-    agent = agent_of(ScriptedModel([]))
-    session = agent.session
-    for number in range(6):
-        session.add_user_turn(f"Question {number}, please. " * 10)
-        session.send("blocked", {"why": "nobody is in the kitchen"})
-        session.add_assistant_turn(f"Answer {number}.")
-    session.add_user_turn("And now?")
-    session.compress(0.1)
-    session.add_system("Be brief.")
-    session.promote(session.log()[2].resource_id, "PRESERVED", rationale="it matters")
-    assert session.regions["node"] == "UNDERSTANDING"
-
-
 def test_a_session_that_began_without_an_agent(tmp_path: Path) -> None:
     """Its exchanges are remembered, and the next ones are the agent's."""
     file = tmp_path / "s.db"
@@ -104,28 +89,6 @@ def test_a_session_that_began_without_an_agent(tmp_path: Path) -> None:
             "question 2",
         ]
         assert agent.send("A soup?") == "Which?"
-
-
-def test_a_session_opened_without_its_class_says_which_it_needs(tmp_path: Path) -> None:
-    """In a state that only the agent's machine has."""
-    file = tmp_path / "s.db"
-    with ContextSession.open(file, "kitchen", max_tokens=3000, machine=AgentMachine) as session:
-        session.add_user_turn("A soup?")
-    with pytest.raises(PolycontextError, match=r"UNDERSTANDING.*machine="):
-        ContextSession.open(file, "kitchen")
-
-
-def test_a_plan_leads_to_acting_only_with_steps() -> None:
-    """A plan without steps is replied to."""
-    for steps, state in (('"steps": []', "REPLYING"), ('"x"', "ACTING")):
-        agent = agent_of(ScriptedModel([]))
-        agent.session.add_user_turn("A soup?")
-        agent.session.send("understood", {"intent": "x", "confidence": 1})
-        plan = (
-            PLANNED if state == "ACTING" else f'{{"decision": "plan_direct", "goal": "g", {steps}}}'
-        )
-        agent.session.send("planned", json.loads(plan))
-        assert agent.session.regions["node"] == state
 
 
 def test_a_node_of_ones_own_can_be_interrupted_blocked_and_cleared() -> None:

@@ -11,13 +11,13 @@ import pytest
 
 from polycontext.adapters import anthropic as anthropic_adapter
 from polycontext.adapters import openai as openai_adapter
-from polycontext.agents import Agent, AgentMachine, ModelRequest, model_of
+from polycontext.agents import Agent, model_of
 from polycontext.agents.models import ANTHROPIC, CHAT, SdkModel
+from polycontext.agents.requests import ModelRequest
 from polycontext.base import InvalidOptionError
-from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import spent_in
 from polycontext.testing.strict import StrictServer
-from tests.agents.kitchen import RandomModel, tools
+from tests.agents.kitchen import RandomModel, begun, tools
 from tests.agents.vendors import Wire
 from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 
@@ -48,7 +48,7 @@ def client_of(provider: str, url: str, *, is_async: bool) -> Any:
 
 def agent_with(model: SdkModel) -> Agent:
     """Return an agent that may only find recipes."""
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     return Agent(session, model, tools()[:1])
 
 

@@ -1,19 +1,14 @@
 """The regions of an agent: the context's is what it is in a plain session, the nodes' beside it."""
 
 import json
-import logging
-import random
 from collections import Counter
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from statemachine import State
 
 from polycontext.agents import Agent, AgentMachine, Tool
-from polycontext.base import PolycontextError
 from polycontext.polynomial import (
     ContextPressureError,
     ContextSession,
@@ -22,9 +17,8 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.machine import Region
 from polycontext.testing import ScriptedModel
-from polycontext.window import EstimatingCounter, ToolCall, Turn
+from polycontext.window import Turn
 from tests.house import gated
-from tests.polynomial.session.faulty import seeded
 
 REPLY = "Dish {0} is ready and there is a long sentence about it, with number {0}."
 
@@ -161,66 +155,3 @@ def test_no_tool_runs_whose_result_a_region_refuses() -> None:
 
 
 # --- where live, replayed, reopened and past sessions stand ---------------------------
-
-
-def act(session: ContextSession, rng: random.Random, number: int) -> None:
-    """Do one thing that an agent's session may take."""
-    node = session.regions.get("node", "READY")
-    step = {"type": "read", "subdomain": "logs", "description": "f"}
-    plan = {"decision": "plan_direct", "goal": "g", "steps": [step]}
-    say = partial(session.add_user_turn, f"Question {number}, please. " * rng.randint(1, 9))
-    reply = partial(session.add_assistant_turn, f"Answer {number}. " * rng.randint(1, 30))
-    call = partial(session.add_assistant_turn, tool_calls=[ToolCall(f"r{number}", "log", "{}")])
-    forward: dict[str, list[Any]] = {
-        "READY": [say, reply],
-        "UNDERSTANDING": [lambda: session.send("understood", {"intent": "x", "confidence": 1})],
-        "THINKING": [lambda: session.send("planned", plan)],
-        "ACTING": [call, lambda: session.send("acted", {"outcome": "o"}, left=rng.randint(0, 1))],
-        "REPLYING": [reply],
-    }
-    others: list[Any] = [
-        say,
-        session.compress,
-        session.clear,
-        lambda: session.send("blocked", {"why": "w"}),
-        lambda: session.promote(rng.choice(session.log()).resource_id, "PRESERVED"),
-        lambda: session.history.rewind(rng.randint(0, session.history.revision)),
-        lambda: session.recall([rng.choice(session.log()).resource_id]),
-        lambda: session.history.forget(rng.choice(session.log()).resource_id),
-    ]
-    acts = forward[node]
-    if session.open_calls:
-        called, said = session.open_calls[0].id, f"Row {number}. " * rng.randint(1, 40)
-        acts = [lambda: session.add_tool_turn(said, tool_call_id=called)]
-    rng.choice(acts * 12 + others)()
-
-
-def stands(session: ContextSession) -> tuple[Any, ...]:
-    """Return where a session stands."""
-    now = session.conversation
-    return now.state, dict(now.regions), now.place, now.window.all_turns()
-
-
-@pytest.mark.parametrize("lives", gated([12, 200], 12))
-@pytest.mark.parametrize("machine", [AgentMachine, None])
-def test_live_replayed_reopened_and_past_sessions_stand_in_the_same_place(
-    lives: int, machine: Any, tmp_path: Path
-) -> None:
-    """So nothing but the journal decides where an agent goes on."""
-    logging.disable(logging.CRITICAL)
-    given = {} if machine is None else {"machine": machine}
-    for seed in range(lives):
-        rng, file = seeded(seed), tmp_path / f"{seed}.db"
-        options: Any = {"counter": EstimatingCounter(), "auto": rng.random() < 0.8, **given}
-        with ContextSession.open(file, "s", max_tokens=rng.choice([500, 2000]), **options) as live:
-            for number in range(rng.randint(5, 25)):
-                with suppress(PolycontextError, IndexError):  # an empty log
-                    act(live, rng, number)
-            wanted = stands(live)
-            assert stands(live.history.at(live.history.revision)) == wanted
-            saved = "".join(live.history.export())
-            again = ContextSession.history.load(saved, counter=EstimatingCounter(), **given)
-            assert stands(again) == wanted, seed
-        with ContextSession.open(file, "s", **options) as reopened:
-            assert stands(reopened) == wanted, seed
-    logging.disable(logging.NOTSET)

@@ -182,12 +182,12 @@ def check_audit(memory: AgentMemory) -> None:
 
 def test_random_histories_of_a_shared_context() -> None:
     """Written, appended, asked, rewound, edited, forked, forgotten and cleared."""
-    for seed in range(10):
+    for seed in range(5):
         History(seed).live()
 
 
 @pytest.mark.gate
-def test_a_thousand_random_histories_of_a_shared_context() -> None:
+def test_more_random_histories_of_a_shared_context() -> None:
     """The same, more of them: none differs."""
-    for seed in range(1_000, 2_000):
+    for seed in range(1_000, 1_100):
         History(seed).live()

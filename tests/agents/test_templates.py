@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from polycontext.agents import Agent, AgentMachine
+from polycontext.agents import Agent
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import Now, PromptBuilder
 from polycontext.nodes.builders import Node, build_context
-from polycontext.nodes.prompts import TemplateError
+from polycontext.nodes.prompts.template import TemplateError
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel
-from tests.agents.kitchen import SCRIPT, tools
+from tests.agents.kitchen import SCRIPT, begun, tools
 
 FRAME = (
     "# Vorgang\n{reasoning}\n\n# Dinge\n{entities}\n\n# Gesagt\n{conversation}\n\n# Aufgabe\n{task}"
@@ -32,7 +32,7 @@ def prompts_of(folder: Path, script: Any) -> dict[str, list[str]]:
     """Return the prompts of an agent with the templates of a folder, by node."""
     for name, text in TEMPLATES.items():
         (folder / f"{name}.md").write_text(text)
-    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    session = begun()
     builder = PromptBuilder(folders=[folder])
     model = ScriptedModel(script)
     Agent(session, model, tools(), persona={"warmth": 0.9}, prompts=builder).send("Suppe?")

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.agents import Deed, Understanding, schema_of
+from polycontext.agents.answers import Deed, Understanding
+from polycontext.agents.forms import schema_of
 from polycontext.base.errors import is_installed
 from tests.agents.vendors import MODELS, converse, faults_of
 from tests.house import gated
@@ -15,7 +16,7 @@ def test_no_request_is_invalid_and_no_reply_is_lost(provider: str) -> None:
     """Broken answers are asked for again, each once."""
     if provider == "gemini" and not is_installed("google.genai"):
         pytest.skip("no google.genai")
-    behind, lost = converse(provider, 8)
+    behind, lost = converse(provider, 6)
     assert (behind.invalid, lost) == ([], [])
     assert behind.broken.total() > 4
 

@@ -21,10 +21,10 @@ from typing import Any
 from attrs import define, field
 from jsonschema import Draft202012Validator
 
-from polycontext.agents import Agent, AgentMachine, ModelRequest, model_of
-from polycontext.polynomial import ContextSession
+from polycontext.agents import Agent, model_of
+from polycontext.agents.requests import ModelRequest
 from polycontext.testing.strict import StrictServer
-from tests.agents.kitchen import RandomModel, tools
+from tests.agents.kitchen import RandomModel, begun, tools
 from tests.vendors import StrictAnthropic, StrictChat, StrictGemini, StrictResponses
 
 EXCHANGES = 2
@@ -304,7 +304,7 @@ def converse(provider: str, conversations: int, seed: int = 0) -> tuple[Behind, 
         client = client_of(provider, server.url)
         model = model_of(client, MODELS[provider], provider=provider)
         for number in range(conversations):
-            session = ContextSession(max_tokens=3000, machine=AgentMachine)
+            session = begun()
             agent = Agent(session, model, tools()[:1])
             for place in range(EXCHANGES):
                 try:

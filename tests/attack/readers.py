@@ -8,9 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from polycontext.agents import Agent, AgentMachine, Tool, Understanding, read_answer
+from polycontext.agents import Agent, AgentMachine, Tool
+from polycontext.agents.answers import Understanding
+from polycontext.agents.forms import read_answer
 from polycontext.base import PolycontextError
-from polycontext.bulk import RowCompressor, measure
+from polycontext.bulk import RowCompressor
+from polycontext.bulk.certificate import measure
 from polycontext.linearity import constraint_sentences
 from polycontext.pills import PillDocument
 from polycontext.pills.tree import is_ignored

@@ -9,11 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polycontext import project
 from polycontext.base import InvalidDataError, InvalidOptionError, MissingExtraError
 from polycontext.bulk import Pool, RowCompressor, arrow, compress_file, compress_table, run
-from polycontext.bulk.pieces import Piece
-from tests.bulk.data_sets import BUDGET, read, rows
+from tests.bulk.data_sets import BUDGET, read
 from tests.cli.command import chat
 
 SMALL = RowCompressor(max_tokens=BUDGET)
@@ -52,21 +50,6 @@ def test_structs_stay_structs() -> None:
             (each["role"], each["content"]) for each in wanted["messages"]
         ]
         assert (row["id"], row["mask"]) == (wanted["id"], wanted["mask"])
-
-
-def test_text_stays_text() -> None:
-    """Columns of JSON text hold every format."""
-    given = [{"id": row["id"], "messages": json.dumps(row["messages"])} for row in rows(6)]
-    short = compress_table(pa.Table.from_pylist(given), SMALL).to_pylist()
-    wanted = [project(row["messages"], BUDGET).messages for row in rows(6)]
-    assert [json.loads(row["messages"]) for row in short] == wanted
-
-
-def test_a_batch_of_a_data_set_is_a_table() -> None:
-    """The function suits `datasets.Dataset.map` and Ray Data: a table in, a table out."""
-    table = as_structs(40)
-    batches = [compress_table(table.slice(start, 7), SMALL) for start in range(0, 40, 7)]
-    assert pa.concat_tables(batches).equals(compress_table(table, SMALL))
 
 
 def test_a_row_that_does_not_fit_its_column_is_refused() -> None:
@@ -144,15 +127,6 @@ def test_bad_rows_of_a_table_go_to_the_side_file(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist(given[1:]), tmp_path / "bad.parquet")
     compress_file(tmp_path / "bad.parquet", tmp_path / "none.parquet", SMALL, engine=Pool(1))
     assert pq.read_table(tmp_path / "none.parquet").num_rows == 0
-
-
-def test_the_rows_of_a_piece_can_run_alone() -> None:
-    """After the death of a worker, each row is tried by itself."""
-    work = arrow.TableWork(SMALL)
-    piece = Piece(5, 9, arrow._stream(as_structs(4)))
-    parts = [work(each) for each in work.split(piece)]
-    assert [part.piece.start for part in parts] == [5, 6, 7, 8]
-    assert sum(part.figures.rows for part in parts) == 4
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import pytest
 from attrs import frozen
 
 from polycontext.base import is_installed
-from polycontext.bulk import Engine, Pool, Progress, RayEngine, RowCompressor, compress_file, lines
+from polycontext.bulk import Engine, Pool, RayEngine, RowCompressor, compress_file, lines
 from polycontext.bulk.pieces import Done, Piece, Work
+from polycontext.bulk.run import Progress
 from tests.bulk.data_sets import BUDGET, as_lines, rows, saved
 
 pytestmark = [

@@ -1,19 +1,19 @@
 """A row is shortened in its own shape, and columns with a number a message follow it."""
 
 import json
-from collections import UserDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from polycontext import project
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.bulk import Rejected, RowCompressor, compress_file, compress_rows
+from polycontext.bulk import RowCompressor, compress_file, compress_rows
+from polycontext.bulk.pieces import Rejected
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window.providers import check
 from tests.bulk.data_sets import BUDGET, rows
-from tests.cli.command import assistant, chat, result, system, user
+from tests.cli.command import assistant, chat, system, user
 from tests.transcripts.writers import RECORDS
 
 SMALL = RowCompressor(max_tokens=BUDGET)
@@ -23,25 +23,6 @@ def test_the_messages_are_those_of_project_and_other_columns_stay() -> None:
     """A row keeps every column; its messages are shortened as `project` does."""
     row = rows(4)[1]
     assert SMALL(row) == {**row, "messages": project(row["messages"], BUDGET).messages}
-
-
-def test_a_row_that_fits_is_the_same_object() -> None:
-    """Nothing is copied where nothing changes."""
-    row = rows(4)[0]
-    assert SMALL(row) is row
-
-
-def test_a_bare_list_stays_a_list() -> None:
-    """A row may be the list of messages itself."""
-    messages = chat(12)
-    assert SMALL(messages) == project(messages, BUDGET).messages
-
-
-def test_a_row_may_be_any_mapping() -> None:
-    """Hugging Face's `Dataset.map` hands over rows that are no dict."""
-    row = UserDict({"id": 1, "messages": chat(12)})
-    assert SMALL(row) == {"id": 1, "messages": SMALL(chat(12))}
-    assert SMALL(UserDict({"messages": chat(2)})) == {"messages": chat(2)}
 
 
 def test_messages_as_text_stay_text() -> None:
@@ -70,13 +51,6 @@ def test_tools_beside_the_messages_count() -> None:
     assert len(json.dumps(short["messages"])) < len(json.dumps(SMALL(row["messages"])))
 
 
-def test_the_column_of_messages_has_a_name() -> None:
-    """Another column may hold the messages."""
-    row = {"conversation": chat(12), "messages": None}
-    short = RowCompressor(max_tokens=BUDGET, messages="conversation")(row)
-    assert short["conversation"] == project(chat(12), BUDGET).messages
-
-
 @pytest.mark.parametrize(
     ("row", "told"),
     [
@@ -90,14 +64,6 @@ def test_a_row_without_valid_messages_is_refused(row: dict[str, Any], told: str)
     """The error says which column, and what is there instead."""
     with pytest.raises(ValueError, match=told):
         SMALL(row)
-
-
-def test_options_are_checked_before_the_first_row() -> None:
-    """A compressor without a size, or with a wrong one, is not made."""
-    with pytest.raises(InvalidOptionError, match="max_tokens = None"):
-        RowCompressor()
-    with pytest.raises(InvalidOptionError, match="max_tokens = 0"):
-        RowCompressor(max_tokens=0)
 
 
 # --- training columns -------------------------------------------------------
@@ -135,29 +101,6 @@ def test_the_same_words_keep_their_own_values() -> None:
     assert short["at"] == sorted(short["at"])
 
 
-def test_calls_and_results_keep_their_values() -> None:
-    """Messages with calls are told apart by their ids."""
-    messages = [
-        user("Look."),
-        *[m for n in range(8) for m in (assistant(None, f"c{n}"), result(f"c{n}", "w " * 120))],
-        user("And now?"),
-    ]
-    row = {"messages": messages, "at": [n + 1 for n in range(len(messages))]}
-    short = RowCompressor(max_tokens=BUDGET, keep=("at",))(row)
-    for message, at in zip(short["messages"], short["at"], strict=True):
-        assert at == 0 or messages[at - 1] == message
-    assert short["at"][0] == 1
-    assert short["at"][-3:] == [len(messages) - 2, len(messages) - 1, len(messages)]
-
-
-def test_the_system_prompt_beside_the_messages_has_no_value() -> None:
-    """Values belong to the list of messages alone."""
-    row = {"system": "Be brief.", **masked(chat(12))}
-    short = RowCompressor(max_tokens=BUDGET, keep=("loss_mask",))(row)
-    assert len(short["loss_mask"]) == len(short["messages"])
-    assert short["loss_mask"][-1] == row["loss_mask"][-1]
-
-
 @pytest.mark.parametrize(
     ("values", "told"),
     [
@@ -183,21 +126,6 @@ def test_rows_come_in_order_from_any_number_of_workers(workers: int) -> None:
     """An iterable gives the rows of one compressor, in their order."""
     given = rows(70)
     assert [*compress_rows(iter(given), BUDGET, workers=workers)] == [*map(SMALL, given)]
-
-
-@pytest.mark.gate
-def test_large_rows_are_handed_over_in_small_pieces() -> None:
-    """Two workers take a few rows at a time if each is large."""
-    taken = list[int]()
-
-    def given() -> Iterator[dict[str, Any]]:
-        for number in range(40):
-            taken.append(number)
-            yield {"id": number, "messages": chat(2), "picture": "x" * 600_000}
-
-    for index, row in enumerate(compress_rows(given(), BUDGET, workers=2)):
-        assert row["id"] == index
-        assert len(taken) <= index + 4
 
 
 def test_a_rejected_row_ends_the_iteration_or_is_handed_over() -> None:

@@ -13,12 +13,12 @@ import pytest
 import zstandard
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.bulk import Pool, Progress, Report, RowCompressor, compress_file, lines, run
+from polycontext.bulk import Pool, RowCompressor, compress_file, lines, run
+from polycontext.bulk.run import Progress, Report
 from polycontext.polynomial.stores import FileLock
 from tests.bulk.data_sets import BUDGET, as_lines, little_space, read, rows, saved
 from tests.cli.command import chat
 from tests.house import ROOT
-from tests.transcripts.writers import STEPS, claude_code, expected
 
 SMALL = RowCompressor(max_tokens=BUDGET)
 HERE = Pool(1)
@@ -79,7 +79,7 @@ def test_bad_rows_go_to_a_file_of_their_own(tmp_path: Path) -> None:
         b'{"text": "no messages"}',
         b"[" * 40_000,
         b'{"messages": [{"role": "poet", "content": "x"}]}',
-        b'{"messages": [{"role": "user", "content": "' + b"x " * 50_000_000 + b'"}]}',
+        b'{"messages": [{"role": "user", "content": "' + b"x " * 2_000_000 + b'"}]}',
         b'{"messages": [' + b"{}," * 70_000 + b"{}]}",
         b'{"messages": [{"role": "user", "content": "' + rb"a: 1\n" * 140_000 + b'"}]}',
     ]
@@ -247,7 +247,7 @@ if __name__ == "__main__":
 @pytest.mark.no_cover
 def test_a_process_killed_twice_leaves_what_one_run_leaves(tmp_path: Path) -> None:
     """SIGKILL gives no time to write anything; the next process goes on at the checkpoint."""
-    source = saved(tmp_path / "in.jsonl", as_lines(rows(4_000)))
+    source = saved(tmp_path / "in.jsonl", as_lines(rows(1_500)))
     whole, _ = compressed(source, "whole.jsonl")
     output, script = tmp_path / "out.jsonl", saved(tmp_path / "run.py", KILLED.encode())
     kills = 0
@@ -302,15 +302,3 @@ def test_finished_rows_are_kept_if_there_is_no_space(tmp_path: Path) -> None:
     assert whole.read_bytes().startswith(kept)
     assert len(kept) > 20_000
     assert compressed(source)[0].read_bytes() == whole.read_bytes()
-
-
-def test_a_session_file_of_a_host_is_one_row(tmp_path: Path) -> None:
-    """Its rows are one conversation, and a second run finds it done."""
-    rows = [json.dumps(row) for row in claude_code(STEPS)]
-    source = saved(tmp_path / "s.jsonl", "\n".join(rows).encode())
-    output = tmp_path / "short.jsonl"
-    for _ in range(2):
-        report = compress_file(source, output, RowCompressor(max_tokens=4_000), engine=Pool(1))
-        assert report.figures.rows == 1
-    (row,) = map(json.loads, output.read_text().splitlines())
-    assert row["messages"] == expected(STEPS)

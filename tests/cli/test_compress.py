@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks import bulk
 from polycontext.base import is_installed
-from polycontext.bulk import Pool, Progress, RowCompressor, lines
+from polycontext.bulk import Pool, RowCompressor, lines
+from polycontext.bulk.run import Progress
 from polycontext.cli import compress
 from tests.bulk.data_sets import BUDGET, as_lines, little_space, read, rows, saved
 from tests.cli.command import Command

@@ -3,8 +3,9 @@
 import pytest
 
 from polycontext.base import UnknownNameError
-from polycontext.cost import Tokens, cost_of, prices_of
+from polycontext.cost import cost_of, prices_of
 from polycontext.cost.prices import TABLE
+from polycontext.cost.reports import Tokens
 from polycontext.window.model_profiles import known_models
 
 

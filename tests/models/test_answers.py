@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.models import make_answering
+from polycontext.models.answers import make_answering
 from polycontext.polynomial import ContextSession
 from polycontext.testing.strict import StrictServer
 from tests.vendors import StrictAnthropic, StrictChat

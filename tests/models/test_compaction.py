@@ -11,7 +11,6 @@ import pytest
 
 from polycontext import ContextSession
 from polycontext.models import AnthropicCompaction, OpenAICompaction
-from polycontext.pressure import NativeGist
 from polycontext.pressure.native import prefix_plan
 from polycontext.testing.strict import StrictServer, overloaded
 from polycontext.testing.strict.provider import Faults
@@ -21,14 +20,6 @@ from tests.polynomial.conversations import text_of
 from tests.vendors import StrictAnthropic, StrictResponses
 
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}}]
-FUNCTIONS: Any = [
-    {
-        "type": "function",
-        "name": "look",
-        "parameters": {"type": "object", "properties": {}},
-        "strict": None,
-    }
-]
 WORDS = "three jars of plums stand on the shelf. " * 12
 
 
@@ -150,27 +141,6 @@ def test_openai_compacts_and_goes_on_behind_its_item(gpt: openai.OpenAI) -> None
     assert response.output_text == "Ten."
 
 
-def test_without_what_is_retained_the_compaction_stands_alone(gpt: openai.OpenAI) -> None:
-    """Which is shorter."""
-    session = talked(ContextSession(max_tokens=100_000))
-    for question in ("And the labels?", "And the shelves?"):
-        session.add_assistant_turn(f"Nine. {WORDS}")
-        session.add_user_turn(question)
-    plan = prefix_plan(session.window, 150)
-    kept, alone = (
-        OpenAICompaction(gpt, "gpt-5.6", retained=each).fulfil(plan).offers[0][0]
-        for each in (True, False)
-    )
-    assert isinstance(kept, NativeGist)
-    assert isinstance(alone, NativeGist)
-    assert [json.loads(block)["type"] for block in alone.blocks] == ["compaction"]
-    assert [json.loads(block)["content"][0]["text"] for block in kept.blocks[:-1]] == [
-        "And the lids?",
-        "And the labels?",
-    ]
-    assert "Count the jars." not in "".join(kept.blocks)
-
-
 def test_both_ask_without_blocking(vendors: tuple[Server, str]) -> None:
     """A turn that comes meanwhile stays behind what they wrote."""
 
@@ -255,26 +225,6 @@ def test_a_compaction_that_failed_changes_nothing_and_says_why() -> None:
     assert session.window == before
 
 
-def test_nobody_is_asked_about_a_plan_without_a_prefix() -> None:
-    """An empty one, or one of our own summariser."""
-    session = talked(ContextSession(max_tokens=100_000))
-    for plan in (
-        session.background.plan(1.0),
-        session.background.plan(0.0001),
-        prefix_plan(session.window, 100_000),
-    ):
-        for compaction in (
-            AnthropicCompaction(object(), "claude"),
-            OpenAICompaction(object(), "gpt"),
-        ):
-            told = compaction.fulfil(plan).offers
-            assert len(told) == len(plan.jobs)
-            assert all(
-                offer == (None, "there is nothing to ask a provider for, or it answered nothing")
-                for offer in told
-            )
-
-
 def test_what_the_requests_have_besides_is_sent_too(
     vendors: tuple[Server, str], claude: anthropic.Anthropic
 ) -> None:
@@ -292,24 +242,6 @@ def test_what_the_requests_have_besides_is_sent_too(
     assert request["compaction"] == {"type": "summarize", "instructions": "In French."}
     assert request["thinking"] == thinking["thinking"]
     assert [block["text"] for block in request["system"]] == ["You are an agent.", "Be brief."]
-
-
-def test_a_conversation_changes_vendors_behind_a_native_gist_and_comes_back(
-    claude: anthropic.Anthropic, gpt: openai.OpenAI
-) -> None:
-    """Each is sent its own block, or the twin."""
-    session = talked(ContextSession(max_tokens=100_000))
-    session.background.commit(
-        AnthropicCompaction(claude, "claude").fulfil(half(session), tools=TOOLS)
-    )
-    asked(claude, session)
-    session.add_user_turn("And in sum?")
-    items: Any = session.messages("openai-responses")
-    assert "[Summary of earlier messages]" in items[1]["content"]
-    response: Any = gpt.responses.create(model="gpt-5.6", input=items, tools=FUNCTIONS, store=False)
-    session.extend(list(response.output), "openai-responses")
-    session.add_user_turn("And now?")
-    assert asked(claude, session).content
 
 
 class Answering:

@@ -2,23 +2,17 @@
 
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 
-from polycontext import ContextSession, ResourceClass
+from polycontext import ContextSession
 from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.models.provider_editing import editing_options, take_in
-from polycontext.testing.strict import RequestRefusedError, StrictServer
 from tests.polynomial.conversations import text_of
-from tests.vendors import StrictAnthropic, StrictResponses
+from tests.vendors import StrictAnthropic
 
 TOOLS = [
     {"name": "look", "input_schema": {"type": "object"}},
     {"name": "count", "input_schema": {"type": "object"}},
-]
-FUNCTIONS = [
-    {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
 ]
 JARS = "three jars of plums, two of quinces, "
 CLEAR = {
@@ -98,49 +92,6 @@ def test_results_that_were_cleared_become_digests() -> None:
     assert ContextSession.history.load(text_of(session)).window == session.window
 
 
-def test_results_that_are_preserved_or_of_excluded_tools_stay() -> None:
-    """Preserved results, and those of excluded tools, are not shortened."""
-    provider, session = StrictAnthropic(thinks), begun()
-    for _ in range(5):
-        asked(provider, session)
-    session.promote("t4", ResourceClass.PRESERVED)
-    asked(provider, session, {**CLEAR, "exclude_tools": ["count"]}, exclude_tools=["count"])
-    results = [turn for turn in session.window.all_turns() if turn.role == "tool"]
-    assert [turn.is_gist for turn in results[:3]] == [False, True, True]
-    asked(provider, session, {**CLEAR, "exclude_tools": ["look"]}, exclude_tools=["look"])
-    assert not session.window.all_turns()[-1].is_gist
-
-
-@pytest.mark.parametrize("value", [49_999, -1, "many", True, None])
-def test_a_summary_at_too_few_tokens_is_refused(value: object) -> None:
-    """The vendor names its least."""
-    with pytest.raises(RequestRefusedError, match=r"trigger\.value.*50000"):
-        asked(
-            StrictAnthropic(thinks),
-            begun(),
-            {**COMPACT, "trigger": {"type": "input_tokens", "value": value}},
-        )
-
-
-def test_nothing_happens_below_the_trigger_or_for_too_little() -> None:
-    """The answer tells of no edit."""
-    provider, session = StrictAnthropic(thinks), begun()
-    for edit in (
-        CLEAR,
-        {**CLEAR, "trigger": {"type": "tool_uses", "value": 9}},
-        {**CLEAR, "clear_at_least": {"type": "input_tokens", "value": 9_000}},
-    ):
-        for _ in range(3):
-            assert (
-                asked(provider, session, edit if edit is not CLEAR else COMPACT)[
-                    "context_management"
-                ]["applied_edits"]
-                == []
-            )
-    assert not any(turn.is_gist for turn in session.window.all_turns())
-    assert session.window.epoch.number == 1
-
-
 def test_thinking_that_was_cleared_is_told_and_stays_in_the_view() -> None:
     """Thinking that the provider cleared stays in the view, which is valid only as a whole."""
     provider, session = StrictAnthropic(thinks), begun()
@@ -154,25 +105,6 @@ def test_thinking_that_was_cleared_is_told_and_stays_in_the_view() -> None:
         asked(provider, session, {**edit, "keep": "all"})["context_management"]["applied_edits"]
         == []
     )
-
-
-def test_a_count_tells_what_would_be_cleared() -> None:
-    """And how much it was before."""
-    provider, session = StrictAnthropic(thinks), begun()
-    for _ in range(6):
-        asked(provider, session)
-    rendered = session.request("anthropic")
-    options = editing_options("anthropic", CLEAR)
-    betas = options.pop("betas")
-    request = {
-        "model": "claude",
-        "messages": rendered.messages,
-        "system": list(rendered.system),
-        "tools": TOOLS,
-        **options,
-    }
-    told = provider.count_tokens(request, betas=betas)
-    assert told["input_tokens"] < told["context_management"]["original_input_tokens"]
 
 
 @pytest.mark.parametrize("question", ["And then?", "Please sum up."])
@@ -209,31 +141,6 @@ def test_a_summary_at_a_threshold_stands_for_all_before_the_answer(question: str
     assert ContextSession.history.load(text_of(session)).window == session.window
 
 
-def test_a_pause_leaves_the_question_standing() -> None:
-    """The summary comes alone, and the question is asked again."""
-    provider, session = StrictAnthropic(thinks), begun()
-    session.add_assistant_turn("I look.")
-    session.add_user_turn(JARS * 7_000)
-    session.add_assistant_turn("I see.")
-    session.add_user_turn("Please sum up.")
-    answer = asked(provider, session, {**COMPACT, "pause_after_compaction": True})
-    assert (answer["stop_reason"], len(answer["content"])) == ("compaction", 1)
-    assert [turn.text for turn in session.window.all_turns()[2:]] == [
-        "How many jars are there? Never open one.",
-        "Please sum up.",
-    ]
-    assert asked(provider, session)["content"][-1]["text"] == "Sixty jars."
-
-
-def test_a_summary_that_failed_leaves_the_view_as_it_is() -> None:
-    """Its block holds no content, and the provider takes it for nothing."""
-    provider, session = StrictAnthropic(thinks, summary=lambda _: None), begun()
-    session.add_assistant_turn("I look.")
-    session.add_user_turn(JARS * 7_000)
-    asked(provider, session, COMPACT)
-    assert not any(turn.sources for turn in session.window.all_turns())
-
-
 def test_thinking_that_the_provider_dropped_falls_in_the_view() -> None:
     """It was made behind another prefix; what comes from then on is valid."""
     provider, session = StrictAnthropic(thinks), begun()
@@ -261,68 +168,6 @@ def test_thinking_that_the_provider_dropped_falls_in_the_view() -> None:
     assert session.window.epoch.unbound == ("anthropic",)
 
 
-def test_thinking_that_another_model_may_read_again_stays() -> None:
-    """It is dropped for this request alone."""
-    provider, session = StrictAnthropic(thinks), begun()
-    for _ in range(2):
-        asked(provider, session)
-    rendered = session.request("anthropic")
-    request = {
-        "model": "other",
-        "max_tokens": 500,
-        "messages": rendered.messages,
-        "system": list(rendered.system),
-        "tools": TOOLS,
-    }
-    answer = provider.create(request, betas=["thinking-binding-controls-2026-08-01"])
-    assert {each["reason"] for each in answer["input_transformations"]} == {
-        "model_binding_mismatch"
-    }
-    take_in(session, answer, "anthropic")
-    assert thoughts(session) == 3
-
-
-def test_openai_compacts_at_a_threshold_and_the_session_follows() -> None:
-    """Through the SDK: before the answer, or behind it; what it removed of the reasoning falls."""
-
-    def says(request: Any) -> Any:
-        calls = sum(item.get("type") == "function_call_output" for item in request["input"])
-        reasoning = {"type": "reasoning", "summary": []}
-        return (
-            [reasoning, {"type": "function_call", "name": "look", "arguments": "{}"}]
-            if calls % 5 < 4
-            else [reasoning, {"content": "Ten jars."}]
-        )
-
-    edit = {"type": "compaction", "compact_threshold": 1000}
-    session = begun()
-    with (
-        StrictServer((StrictResponses(says),)) as server,
-        openai.OpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0) as client,
-    ):
-        seen = 0
-        for number in range(24):
-            rendered = session.request("openai-responses")
-            options = editing_options("openai-responses", edit, options=rendered.options)
-            create: Any = client.responses.create
-            answer = create(
-                model="gpt-5.6", input=rendered.messages, tools=FUNCTIONS, store=False, **options
-            )
-            assert not getattr(answer, "input_transformations", None)
-            take_in(session, answer, "openai-responses")
-            seen += any(item.type == "compaction" for item in answer.output)
-            for call in session.window.open_calls:
-                session.add_tool_turn(JARS * 10, tool_call_id=call)
-            if not session.window.open_calls and session.window.all_turns()[-1].role == "assistant":
-                session.add_user_turn(f"Once more, {number}.")
-            assert [turn.text for turn in session.window.all_turns()].count(
-                "How many jars are there? Never open one."
-            ) == 1
-    assert seen > 2
-    assert session.window.total_tokens < 2_000
-    assert ContextSession.history.load(text_of(session)).window == session.window
-
-
 def test_a_summary_that_is_longer_than_what_it_stands_for_is_not_taken() -> None:
     """A summary longer than the turns it replaces is ignored, and thoughts after it are dropped."""
     session = begun()
@@ -339,22 +184,6 @@ def test_a_summary_that_is_longer_than_what_it_stands_for_is_not_taken() -> None
     take_in(session, {"content": blocks, "usage": usage}, "anthropic")
     assert session.window.all_turns()[:-1] == before
     assert (session.window.all_turns()[-1].text, thoughts(session)) == ("Ten.", 0)
-
-
-def test_where_room_was_made_meanwhile_the_answers_own_summary_is_left_out() -> None:
-    """A summary in an answer is ignored if a compression has already replaced those turns."""
-    session = ContextSession(max_tokens=700)
-    session.add_user_turn("How many jars are there?")
-    for number in range(3):
-        session.add_assistant_turn(f"{number}: {JARS * 4}")
-        session.add_user_turn("And now?")
-    blocks = [
-        {"type": "compaction", "content": "They talked."},
-        {"type": "text", "text": JARS * 50},
-    ]
-    take_in(session, {"content": blocks}, "anthropic")
-    assert session.window.epoch.number > 1
-    assert not any(turn.native_providers for turn in session.window.all_turns())
 
 
 def test_an_open_call_stands_whole_though_a_summary_comes_behind_it() -> None:
@@ -384,20 +213,6 @@ def test_an_open_call_stands_whole_though_a_summary_comes_behind_it() -> None:
     assert session.messages("openai-responses")[0]["type"] == "compaction"
 
 
-def test_a_result_whose_call_is_preserved_is_not_cut() -> None:
-    """A class holds for a call together with its results."""
-    provider, session = StrictAnthropic(thinks), begun()
-    for _ in range(5):
-        asked(provider, session)
-    session.promote("t3", ResourceClass.PRESERVED)
-    asked(provider, session, CLEAR)
-    assert [turn.is_gist for turn in session.window.all_turns() if turn.role == "tool"][:3] == [
-        False,
-        True,
-        True,
-    ]
-
-
 def test_openais_removed_reasoning_falls_in_the_view() -> None:
     """Named by its id."""
     session = begun()
@@ -420,28 +235,6 @@ def test_openais_removed_reasoning_falls_in_the_view() -> None:
         "openai-responses",
     )
     assert thoughts(session) == 0
-
-
-def test_the_sdk_takes_the_options() -> None:
-    """As they are."""
-    session = begun()
-    with (
-        StrictServer((StrictAnthropic(thinks),)) as server,
-        anthropic.Anthropic(api_key="none", base_url=server.url) as client,
-    ):
-        create: Any = client.beta.messages.create
-        rendered = session.request("anthropic")
-        options = editing_options("anthropic", CLEAR, COMPACT, options=rendered.options)
-        answer = create(
-            model="claude",
-            max_tokens=500,
-            messages=rendered.messages,
-            system=list(rendered.system),
-            tools=TOOLS,
-            **options,
-        )
-        take_in(session, answer, "anthropic")
-    assert session.window.open_calls
 
 
 def test_what_a_provider_cannot_do_is_refused_in_words() -> None:

@@ -15,16 +15,10 @@ import openai
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from polycontext.agents import (
-    Agent,
-    AgentMachine,
-    AnswerError,
-    ModelRequest,
-    Understanding,
-    model_of,
-    read_answer,
-    schema_of,
-)
+from polycontext.agents import Agent, AgentMachine, model_of
+from polycontext.agents.answers import Understanding
+from polycontext.agents.forms import AnswerError, read_answer, schema_of
+from polycontext.agents.requests import ModelRequest
 from polycontext.base import InvalidDataError
 from polycontext.models import OpenAISummariser
 from polycontext.polynomial import ContextSession

@@ -9,8 +9,8 @@ from tests.native import loops
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # the parts have tests of their own
 
-SEEDS = 16
-BROKEN = range(6)
+SEEDS = 8
+BROKEN = range(4)
 
 
 def test_conversations_go_through_and_show_what_they_are_to_show() -> None:
@@ -39,11 +39,3 @@ def test_words_said_again_before_kept_thinking_are_missed_at_once() -> None:
     with patch.object(native, "_behind_bound", lambda window, stop, providers: stop):
         wrong = [loops.run_loop(seed).wrong for seed in BROKEN]
     assert any("different conversation" in told for each in wrong for told in each)
-
-
-def test_the_target_counts_what_it_saw(capsys: pytest.CaptureFixture[str]) -> None:
-    """It ends well where nothing is wrong."""
-    with pytest.raises(SystemExit) as stopped:
-        loops.main(["--seeds", "3", "--jobs", "1"])
-    assert stopped.value.code == 0
-    assert "1 conversations" in capsys.readouterr().out

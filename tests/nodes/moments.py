@@ -1,6 +1,8 @@
 """Exchanges that are closed, and moments that nodes read, as an agent's fold has them."""
 
-from polycontext.nodes import ConversationContext, CurrentTurn, Now, close_exchange, exchange_of
+from polycontext.nodes import ConversationContext, Now
+from polycontext.nodes.history import exchange_of
+from polycontext.nodes.memory.current_exchange import CurrentTurn, close_exchange
 from polycontext.polynomial import ContextSession
 from polycontext.window import Role, Turn
 

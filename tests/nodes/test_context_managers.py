@@ -1,11 +1,8 @@
 """A conversation's context managers are bounded, saved with it and sent with the next message."""
 
 import asyncio
-import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +10,6 @@ from attrs import evolve
 
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.nodes.context_managers import COMPANION, ContextManagers
-from polycontext.pills import FileResolver, PillDocument
-from polycontext.pills.message import asend_message, send_message
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError
@@ -155,18 +150,6 @@ def test_managers_are_saved_with_their_session() -> None:
     assert ContextManagers(restored).attachments() == again.attachments()
 
 
-def test_whoever_opens_them_again_is_told_of_evictions() -> None:
-    """The notice is no data: it is given anew with the session."""
-    session = ContextSession(max_tokens=8000)
-    ContextManagers(session).open("files", max_items=1).add(CODE)
-    session.documents.save()
-    gone: list[str] = []
-    ContextManagers(session, lambda name, item: gone.append(f"{name}: {item.content}"))[
-        "files"
-    ].add(NOTE)
-    assert gone == ["files: x = 1"]
-
-
 @BOTH
 def test_a_message_that_is_refused_attaches_nothing(say: Say) -> None:
     """An item that the window cannot hold, and a writer who was late: the session is as it was."""
@@ -181,59 +164,6 @@ def test_a_message_that_is_refused_attaches_nothing(say: Say) -> None:
     with pytest.raises(ConflictError):
         managers.add_user_turn("Well?", expected_revision=7)
     assert text_of(session) == before
-
-
-def test_many_items_at_hand_yield_to_what_the_user_says() -> None:
-    """With fifty items in a small window, the message and the newest item are sent."""
-    session = ContextSession(max_tokens=640)
-    managers = ContextManagers(session)
-    notes = managers.open("notes")
-    for number in range(50):
-        notes.add(ContextItem(f"Note {number} says shade-{number}. " * 3, "text"))
-    for number in range(3):
-        managers.add_user_turn(f"And now, {number}?")
-        answered(session)
-    assert session.window.total_tokens <= 640
-    assert any(text == "And now, 2?" for text in texts(session))
-    assert "shade-49" in str(session.messages())
-
-
-def test_pills_and_what_is_at_hand_go_in_one_message(tmp_path: Path) -> None:
-    """Items first; a file that is at hand and named by a pill stands there once."""
-    (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
-    document, resolvers = PillDocument.parse("What is [@a.py]?"), [FileResolver([tmp_path])]
-    same = ContextItem("x = 1\n", "file", {"filename": "a.py"})
-    for send in (send_message, lambda *arguments: asyncio.run(asend_message(*arguments))):
-        session = ContextSession(max_tokens=8000)
-        managers = ContextManagers(session)
-        managers.open("files").add(same)
-        managers.open("notes").add(NOTE)
-        sent = send(session, document, resolvers, managers.attachments())
-        assert [each.name for each in sent.attached] == ["a.py"]
-        assert texts(session) == [
-            context_to_string([same]),
-            context_to_string([NOTE]),
-            "What is [@a.py]?",
-        ]
-
-
-@pytest.mark.parametrize(
-    "copied",
-    [deepcopy, lambda session: pickle.loads(pickle.dumps(session))],  # noqa: S301 - our own
-    ids=["copied", "pickled"],
-)
-def test_a_session_with_managers_can_be_copied(
-    copied: Callable[[ContextSession], ContextSession],
-) -> None:
-    """The copy has what was at hand and goes on by itself."""
-    session = ContextSession(max_tokens=8000)
-    files = ContextManagers(session, lambda *_: None).open("files")
-    files.add(CODE)
-    other = copied(session)
-    files.add(NOTE)
-    other.add_user_turn("Hello")
-    assert [item for item, _ in ContextManagers(other).attachments()] == [CODE]
-    assert session.log() == ()
 
 
 SAVED = ContextManagers(ContextSession(max_tokens=100)).to_data()

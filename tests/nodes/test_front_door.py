@@ -1,13 +1,8 @@
-"""The room of the nodes opens name by name, and the program starts by its module's name too."""
+"""The room of the nodes opens name by name."""
 
 import json
 import subprocess
 import sys
-from importlib.metadata import version
-
-import pytest
-
-from polycontext import nodes
 
 LIBRARIES = ("hypothesis", "obstore", "rich", "click")
 """Libraries that only a command, an extra or a user's test needs."""
@@ -66,32 +61,3 @@ def test_the_help_of_the_commands_loads_no_room() -> None:
         )
         == []
     )
-
-
-def test_the_lists_of_names_agree() -> None:
-    """Exactly the exported names can be imported, and there are at most forty."""
-    assert sorted(nodes.__all__) == sorted(dir(nodes))
-    assert [name for name in nodes.__all__ if getattr(nodes, name, None) is None] == []
-    assert len(nodes.__all__) <= 40
-    with pytest.raises(AttributeError, match="Nobody"):
-        _ = getattr(nodes, "Nobody")  # noqa: B009 - a type checker knows that it is not there
-
-
-def test_the_program_starts_by_its_name() -> None:
-    """`python -m polycontext` is the command line: its name, its version, its exit codes."""
-    told, refused = (
-        subprocess.run(
-            [sys.executable, "-m", "polycontext", *more],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for more in (["--version"], ["dance"])
-    )
-    assert (told.returncode, told.stdout, told.stderr) == (
-        0,
-        f"polycontext {version('polycontext')}\n",
-        "",
-    )
-    assert refused.returncode == 2
-    assert refused.stderr.startswith("error: No such command 'dance'")

@@ -1,7 +1,6 @@
 """The breakdown of the window: its total, its parts and its drawing."""
 
 import json
-from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from polycontext import ContextSession, PolycontextError, ResourceClass, Turn
+from polycontext import ContextSession, Turn
 from polycontext.cli.session.page import filled, weighed
 from polycontext.nodes.waffles import cells, waffle
 from polycontext.polynomial import ContextState
-from polycontext.pressure import Fidelity, FixedThreshold
+from polycontext.pressure import Fidelity
 from polycontext.testing import FAST
-from polycontext.testing.strategies import conversations
 from polycontext.window import ContextItem, Part, Role, ToolCall, count_tools
 from tests.cli.command import EXAMPLE, Command
 from tests.house import ROOT, examples
 from tests.laws.internal.readers import a_waffle_is_what_the_guard_weighs
-from tests.sessions import sessions
 
 TOOLS = [
     {
@@ -91,48 +88,6 @@ def test_the_number_is_the_sum_of_its_parts_and_the_guards() -> None:
     assert found.max_tokens == session.window.max_tokens == 1_500 - 100 - found.tools
 
 
-@given(session=sessions(), seen=st.integers(0, 30))
-def test_a_session_as_it_stood_is_drawn_by_the_same_law(session: ContextSession, seen: int) -> None:
-    """At any revision that it had."""
-    past = session.history.at(min(seen, session.history.revision))
-    found = waffle(past)
-    assert found.used == past.window.total_tokens
-    assert found.total - found.used - found.free == 0
-
-
-@given(moves=conversations(), high=st.sampled_from([0.1, 0.3, 0.7, 1.0]))
-def test_it_says_pressured_where_the_machine_is(
-    moves: list[tuple[Turn, ResourceClass | None]], high: float
-) -> None:
-    """Unless the session is COMPRESSED, the waffle and the session agree on being pressured."""
-    session = ContextSession(
-        300, counter=FAST, auto=False, threshold=FixedThreshold(high, high / 2), cooldown=0
-    )
-    for turn, resource_class in moves:
-        if is_pressured(session):
-            break
-        with suppress(PolycontextError):
-            session.add(turn, resource_class)
-        if session.state is not ContextState.COMPRESSED:
-            assert waffle(session).is_pressured == is_pressured(session)
-
-
-def test_the_past_knows_what_was_taken_off() -> None:
-    """A session as it stood tells of the reserve as well."""
-    session = lived(reserve=100)
-    assert (waffle(session.history.at(2)).reserve, waffle(session.history.at(2)).total) == (
-        100,
-        1_500,
-    )
-
-
-def test_an_empty_window_is_free() -> None:
-    """There is nothing, and room for all of it."""
-    found = waffle(ContextSession(max_tokens=100))
-    assert (found.portions, found.used, found.free, found.is_pressured) == ([], 0, 100, False)
-    assert "0 of 100 tokens (0 %)" in weighed(found).plain
-
-
 def test_a_window_over_its_budget_has_no_room_and_says_so() -> None:
     """Its parts are all shown; nothing is free."""
     session = ContextSession(max_tokens=60, auto=False, counter=FAST)
@@ -142,22 +97,6 @@ def test_a_window_over_its_budget_has_no_room_and_says_so() -> None:
     assert found.used > found.max_tokens
     assert (found.free, found.total, found.is_pressured) == (0, found.used, True)
     assert weighed(found).style == "yellow"
-
-
-def test_what_a_request_needs_besides_counts_for_the_mark() -> None:
-    """A window without room for it is pressured, though it is not full."""
-    session = ContextSession(
-        max_tokens=100, auto=False, counter=FAST, threshold=FixedThreshold(1.0, 0.5), cooldown=0
-    )
-    session.add_user_turn("task")
-    size = 0
-    while session.state is not ContextState.PRESSURED:
-        size = session.window.total_tokens
-        session.add_assistant_turn("a")
-    assert session.window.total_tokens <= 100
-    found = waffle(session)
-    assert found.is_pressured
-    assert size <= found.pressured_above < found.used
 
 
 @given(
@@ -202,16 +141,6 @@ def test_without_colour_class_and_speaker_can_be_told_apart() -> None:
     )
     assert "\x1b[32m" in in_colour
     assert "\x1b[3" not in without
-
-
-def test_a_terminal_that_knows_no_blocks_gets_letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Signs of ASCII stand for them."""
-
-    class Old:
-        encoding = "ascii"
-
-    monkeypatch.setattr("polycontext.cli.session.page.sys.stdout", Old())
-    assert drawn(lived(reserve=10)).replace("·", "").isascii()
 
 
 def test_the_waffle_of_a_session_is_shown(polycontext: Command, tmp_path: Path) -> None:

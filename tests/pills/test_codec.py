@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator, ValidationError
 
 from polycontext.base import InvalidDataError
-from polycontext.pills import Pill, PillDocument, PillType, document_from_json, document_to_json
+from polycontext.pills import PillDocument, document_from_json, document_to_json
 from polycontext.pills.codec import pill_from_json, pill_schema, pill_to_json
-from polycontext.pills.pill import TextProperties
+from polycontext.pills.pill import Pill, PillType, TextProperties
 
 LOST = st.builds(
     TextProperties,
@@ -43,21 +43,6 @@ def test_the_schema_is_the_seed_s() -> None:
         "keymap",
     ]
     assert schema["properties"]["type"]["enum"] == list(PillType)
-
-
-def test_a_pill_is_written_with_all_its_properties() -> None:
-    """Names and values are those of the schema; content is there once it is resolved."""
-    assert pill_to_json(Pill("src/agent.py"), "x = 1\n") == {
-        "name": "src/agent.py",
-        "type": "file",
-        "text_properties": {
-            "pill": "src/agent.py",
-            "face": "sly-agent-q-context-pill-face",
-            "rear_nonsticky": True,
-            "keymap": "sly-agent-q-context-pill-map",
-        },
-        "content": "x = 1\n",
-    }
 
 
 @given(PILLS, st.none() | st.text())
@@ -136,17 +121,6 @@ def test_what_is_no_document_is_refused_with_its_place(data: Any, place: str) ->
     with pytest.raises(InvalidDataError) as caught:
         document_from_json(data)
     assert str(caught.value).startswith(place)
-
-
-def test_a_document_is_text_and_pills_with_their_places() -> None:
-    """Each pill of it pleases the schema; without pills it is plain text."""
-    document = PillDocument("look at ").insert_pill("a", type="buffer")
-    data = document_to_json(document)
-    assert [pill["start"] for pill in data["pills"]] == [8]
-    for pill in data["pills"]:
-        check(pill)
-    assert document_from_json(data) == document
-    assert document_from_json({"text": "[@a]"}) == PillDocument("[@a]")
 
 
 def test_a_damaged_document_is_recovered_when_it_is_asked_for() -> None:

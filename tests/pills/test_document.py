@@ -1,13 +1,13 @@
 """The pill document, including every row of the table of errors in docs/attachments.md."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.pills import DuplicatePillError, InvalidPillNameError, Pill, PillDocument, PillType
-from polycontext.pills.pill import PILL_FACE, PILL_KEYMAP, TextProperties
+from polycontext.base import CallerError, InvalidDataError
+from polycontext.pills import PillDocument
+from polycontext.pills.errors import InvalidPillNameError
+from polycontext.pills.pill import PILL_FACE, PILL_KEYMAP, Pill, PillType, TextProperties
 from polycontext.window import PositionError
 
 LOOK = PillDocument("look at ").insert_pill("src/agent.py")
@@ -25,22 +25,6 @@ def test_a_pill_carries_the_text_properties_of_the_seed() -> None:
         "sly-agent-q-context-pill-face",
         "sly-agent-q-context-pill-map",
     )
-
-
-def test_text_at_is_what_del_would_take() -> None:
-    """A whole pill, one character, or nothing."""
-    assert [LOOK.text_at(at) for at in (0, 8, 15, 22, 23)] == [
-        "l",
-        "[@src/agent.py]",
-        "[@src/agent.py]",
-        "[@src/agent.py]",
-        "",
-    ]
-
-
-def test_visiting_hands_the_pill_to_the_visitor() -> None:
-    """`visit` returns the visitor's result."""
-    assert LOOK.visit("src/agent.py", lambda pill: (pill.name, pill.start)) == ("src/agent.py", 8)
 
 
 @pytest.mark.parametrize(
@@ -104,20 +88,6 @@ def test_a_file_outside_of_every_root_is_refused_at_once(name: str) -> None:
     assert PillDocument().insert_pill(name, type="symbol").context == (name,)
 
 
-def test_a_name_that_is_no_text_or_an_unknown_type_is_refused() -> None:
-    """With the message that a user is shown as well."""
-    with pytest.raises(InvalidPillNameError) as caught:
-        LOOK.insert_pill(None)  # type: ignore[arg-type]
-    assert (str(caught.value), caught.value.problem) == (
-        "Invalid context name",
-        "NoneType is not text",
-    )
-    with pytest.raises(InvalidPillNameError) as caught:
-        LOOK.insert_pill("a", type="poem")
-    assert str(caught.value) == "Invalid context name"
-    assert (caught.value.name, caught.value.legal) == ("a", "file, symbol, buffer")
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -137,32 +107,6 @@ def test_a_valid_name_comes_back_from_the_text(name: str) -> None:
     assert PillDocument.parse(document.to_text()).context == (name,)
 
 
-def test_a_duplicate_is_refused() -> None:
-    """With the message that a user is shown, whatever its type or place."""
-    with pytest.raises(DuplicatePillError) as caught:
-        LOOK.insert_pill("src/agent.py", 0, "symbol")
-    assert str(caught.value) == "Context already attached"
-    assert "update_pill" in caught.value.legal
-    again = Pill("a", PillType.FILE, 4)
-    with pytest.raises(DuplicatePillError):
-        PillDocument("[@a][@a]", [Pill("a"), again])
-
-
-def test_an_unknown_pill_is_refused_with_near_names() -> None:
-    """Removing, updating and visiting say which pills there are."""
-    for act in (LOOK.remove_pill, LOOK.update_pill, LOOK.pill, lambda name: LOOK.visit(name, repr)):
-        with pytest.raises(UnknownNameError) as caught:
-            act("src/agents.py")
-        assert (caught.value.kind, caught.value.near, caught.value.legal) == (
-            "pill",
-            ("src/agent.py",),
-            ("src/agent.py",),
-        )
-    with pytest.raises(UnknownNameError) as caught:
-        PillDocument().pill("a")
-    assert caught.value.legal == ()
-
-
 def test_lost_and_changed_properties_are_made_anew() -> None:
     """Repair restores corrupt properties and lost pills and leaves the rest unchanged."""
     corrupt = Pill("a", "symbol", 0, text_properties=TextProperties(pill="b", face="plain"))
@@ -178,14 +122,6 @@ def test_lost_and_changed_properties_are_made_anew() -> None:
     assert repaired.text == document.text
 
 
-def test_parsing_takes_the_first_of_a_name_and_its_type_from_the_caller() -> None:
-    """A name's second time stays text, and what is no pill stays text."""
-    text = "[@a.py] and [@Agent], [@a.py] [@] [@ x] [y] @z [@open"
-    document = PillDocument.parse(text, lambda name: "file" if "." in name else "symbol")
-    assert document.pills == (Pill("a.py", PillType.FILE, 0), Pill("Agent", PillType.SYMBOL, 12))
-    assert document.to_text() == text
-
-
 @pytest.mark.parametrize("position", [-1, 24, True, 1.5, None])
 def test_a_position_outside_is_refused(position: int) -> None:
     """Every operation that takes one says what is legal."""
@@ -198,12 +134,6 @@ def test_a_position_outside_is_refused(position: int) -> None:
     ):
         with pytest.raises(PositionError, match=r"is outside of the text. Use 0\.\.23\.$"):
             act(position)
-
-
-def test_a_range_that_runs_backwards_is_refused() -> None:
-    """The refusal names both ends."""
-    with pytest.raises(PositionError, match=r"position 2 is before the start 4. Use 4\.\.23"):
-        LOOK.delete_range(4, 2)
 
 
 @pytest.mark.parametrize(
@@ -223,42 +153,3 @@ def test_a_document_that_contradicts_itself_is_refused(
     with pytest.raises(InvalidDataError) as caught:
         PillDocument(text, pills)
     assert str(caught.value).startswith(place)
-
-
-def test_a_duplicate_may_update_the_pill_that_is_there() -> None:
-    """`duplicate="update"` updates the existing pill in place and inserts nothing."""
-    damaged = PillDocument(
-        "see [@a] now", [Pill("a", PillType.FILE, 4, text_properties=TextProperties())]
-    )
-    updated = damaged.insert_pill("a", 0, "symbol", duplicate="update")
-    assert (updated.to_text(), updated.pills) == ("see [@a] now", (Pill("a", PillType.SYMBOL, 4),))
-    assert updated.insert_pill("b", 0, duplicate="update").to_text() == "[@b]see [@a] now"
-    refusals: list[tuple[type[Exception], dict[str, Any]]] = [
-        (PositionError, {"at": 5, "duplicate": "update"}),
-        (InvalidPillNameError, {"type": "poem", "duplicate": "update"}),
-        (InvalidOptionError, {"duplicate": "ignore"}),
-        (InvalidOptionError, {"duplicate": None}),
-    ]
-    for refused, options in refusals:
-        with pytest.raises(refused):
-            updated.insert_pill("a", **options)
-
-
-def test_damaged_pills_are_recreated_where_their_text_stands() -> None:
-    """Pills with wrong places or properties are restored where their text is; typed text is not."""
-    text = "🙂 [@a] and [@typed] and [@a] [@b]"
-    pills = [
-        Pill("b", PillType.BUFFER, 99, text_properties=TextProperties(pill="c")),
-        Pill(
-            "a", PillType.SYMBOL, 25
-        ),  # an editor that counts UTF-16 units says one more than stands there
-        Pill("a", PillType.FILE, 2),
-        Pill("gone", PillType.FILE, 0),
-    ]
-    recovered = PillDocument.recover(text, pills)
-    assert recovered == PillDocument(
-        text, [Pill("a", PillType.SYMBOL, 24), Pill("b", PillType.BUFFER, 29)]
-    )
-    assert PillDocument.recover(text, []) == PillDocument(text)
-    with pytest.raises(InvalidDataError, match="NoneType is not text"):
-        PillDocument.recover(None, pills)  # type: ignore[arg-type]

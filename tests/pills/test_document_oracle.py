@@ -4,15 +4,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from polycontext.pills import (
-    DuplicatePillError,
-    Pill,
-    PillDocument,
-    PillType,
-    document_from_json,
-    document_to_json,
-)
-from polycontext.pills.pill import TextProperties
+from polycontext.pills import PillDocument, document_from_json, document_to_json
+from polycontext.pills.errors import DuplicatePillError
+from polycontext.pills.pill import Pill, PillType, TextProperties
 from polycontext.window import PositionError
 
 NAMES = st.sampled_from(["a", "b.py", "src/c.py", "*scratch*", "app/[id]/x", "é日"])

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from polycontext.pills import CannotAttachError, FileResolver, tree
+from polycontext.pills import FileResolver, tree
+from polycontext.pills.errors import CannotAttachError
 from tests.house import NEEDS_GIT
 from tests.pills.trees import planted
 

@@ -8,14 +8,11 @@ from typing import Any
 import pytest
 
 from polycontext.pills import (
-    CannotAttachError,
     FileResolver,
-    PillDocument,
-    PillError,
     SymbolResolver,
     file_resolver,
-    resolve_document,
 )
+from polycontext.pills.errors import CannotAttachError, PillError
 from tests.pills.hostile_names import SECRET, hostile_names
 from tests.pills.trees import SECRET_TEXT, besieged
 
@@ -82,42 +79,6 @@ def test_no_symbol_leads_out_either(root: Path) -> None:
     ]:
         with pytest.raises(PillError):
             pytest.fail(f"{name!r} gave {resolver.resolve(name)}")
-
-
-def test_hostile_pills_are_problems_of_their_message(root: Path) -> None:
-    """Hostile pills become problems of the message, and its other pills are attached."""
-    storable = [name for name in hostile_names(root.parent) if "\ud800" not in name]
-    text = " ".join(f"[@{name}]" for name in storable) + " explain [@src/agent.py]"
-    document = PillDocument.parse(text)
-    message = resolve_document(document, [FileResolver(roots=[root])])
-    assert [each.name for each in message.attachments] == ["src/agent.py"]
-    assert len(message.problems) == len(document.pills) - 1 > 100
-    assert message.text == text
-    assert SECRET_TEXT not in repr(message)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "/etc/passwd",
-        "~/a",
-        "C:/a",
-        "C:a",
-        "file:///etc/passwd",
-        "..",
-        "a/../b",
-        "a\\b",
-        "a.",
-        "a",
-        "a/./",
-    ],
-)
-def test_a_name_that_is_no_path_is_an_invalid_name(tmp_path: Path, name: str) -> None:
-    """It is not looked for, so the message does not tell what there is outside."""
-    message = "Cannot attach context: file not found" if name == "a" else "Invalid context name"
-    with pytest.raises(PillError) as caught:
-        FileResolver(roots=[tmp_path]).resolve(name)
-    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """Keys and clicks on pills."""
 
-import logging
-
 import pytest
 
-from polycontext.pills import Keymap, Pill, PillDocument, PillType
-from polycontext.pills.pill import DEFAULT_KEYMAP, PillAction, TextProperties, keymap_of
+from polycontext.pills import PillDocument
+from polycontext.pills.pill import PILL_KEYMAP, Pill, TextProperties
 
 LOOK = PillDocument("look at ").insert_pill("src/agent.py")
 
@@ -18,14 +16,6 @@ def test_a_click_visits_the_pill(key: str) -> None:
     assert visited == list(LOOK.pills)
     assert LOOK.press("x", 8, visited.append) == LOOK
     assert len(visited) == 1
-
-
-def test_an_unknown_keymap_falls_back_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    """The pill behaves as any other, and the log says why."""
-    pill = Pill("a", PillType.FILE, 0, text_properties=TextProperties("a", keymap="vanished-map"))
-    with caplog.at_level(logging.WARNING):
-        assert PillDocument("[@a]", [pill]).press("DEL", 0) == PillDocument()
-    assert "keymap 'vanished-map' of pill 'a' is not defined" in caplog.text
 
 
 def test_pressing_a_key_replaces_an_unknown_keymap_in_the_document(
@@ -44,23 +34,7 @@ def test_pressing_a_key_replaces_an_unknown_keymap_in_the_document(
             document = document.press(key, 1, visited.append)
     assert caplog.text.count("vanished-map") == 1
     assert document.text_properties(1) == TextProperties(
-        "a", "a-face-of-mine", rear_nonsticky=True, keymap=DEFAULT_KEYMAP.name
+        "a", "a-face-of-mine", rear_nonsticky=True, keymap=PILL_KEYMAP
     )
     assert [pill.name for pill in visited] == ["a", "a"]
     assert document.press("x", 1) is document
-
-
-def test_a_keymap_of_your_own_is_found_by_its_name(caplog: pytest.LogCaptureFixture) -> None:
-    """A pill that names it obeys it, others keep theirs, and nothing is logged."""
-    mine = Keymap("mine", {"x": "remove"})
-    pill = Pill("a", text_properties=TextProperties("a", keymap="mine"))
-    assert keymap_of(pill, [mine]).bindings == {"x": PillAction.REMOVE}
-    assert PillDocument("[@a]", [pill]).press("x", 0, keymaps=[mine]) == PillDocument()
-    assert keymap_of(Pill("b"), [mine]) is DEFAULT_KEYMAP
-    assert caplog.text == ""
-
-
-def test_the_default_keymap_may_be_defined_anew() -> None:
-    """A keymap of your own under its name is what pills obey."""
-    deaf = Keymap(DEFAULT_KEYMAP.name, {})
-    assert LOOK.press("DEL", 12, keymaps=[deaf]) == LOOK

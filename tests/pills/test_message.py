@@ -13,13 +13,13 @@ from polycontext.pills import (
     Completer,
     FileResolver,
     PillDocument,
-    Resolver,
     Resolvers,
     SymbolResolver,
 )
 from polycontext.pills.message import SentMessage, asend_message, send_message
+from polycontext.pills.resolver import Resolver
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.window import ItemType, OrderError, ToolCall
+from polycontext.window import ItemType
 from polycontext.window.items import attachment_of
 from polycontext.window.providers import Provider, get_format
 
@@ -105,31 +105,10 @@ def test_a_second_message_does_not_send_it_twice(root: Path, send: Send) -> None
     get_format("openai").check(session.messages())
 
 
-@BOTH
-def test_what_left_the_view_is_attached_again(root: Path, send: Send) -> None:
-    """A file that was compressed into a gist is attached again when a message names it."""
-    session = ContextSession(max_tokens=8000)
-    resolvers = [FileResolver([root])]
-    (root / "src/agent.py").write_text(
-        "".join(f"def run_{number}():\n    return {number}\n" for number in range(40)),
-        encoding="utf-8",
-    )
-    send(session, typed("explain @src/ag", root), resolvers)
-    for number in range(8):
-        session.add_assistant_turn(f"Function run_{number} returns {number}.")
-        session.add_user_turn(f"And the one after number {number}?")
-    session.compress(0.0)
-    assert "return 39" not in str(session.messages())
-    sent = send(session, PillDocument.parse("again [@src/agent.py]"), resolvers)
-    assert [each.name for each in sent.attached] == ["src/agent.py"]
-    assert "return 39" in str(session.messages())
-
-
-@BOTH
-def test_a_refused_pill_loses_nothing_of_the_message(root: Path, send: Send) -> None:
+def test_a_refused_pill_loses_nothing_of_the_message(root: Path) -> None:
     """The words are sent as they are, the other pills are attached, the problem is told."""
     session = ContextSession(max_tokens=8000)
-    sent = send(
+    sent = send_message(
         session, PillDocument.parse("explain [@gone.py] and [@notes.md]"), [FileResolver([root])]
     )
     assert [problem.warning for problem in sent.problems] == [
@@ -166,43 +145,22 @@ def test_symbols_and_buffers_are_attached_as_what_they_are(root: Path) -> None:
     assert attachments[-1].label == "src/agent.py:3-4"
 
 
-@BOTH
-def test_a_message_that_does_not_fit_is_refused(root: Path, send: Send) -> None:
-    """The error is the session's own."""
-    (root / "src/agent.py").write_text("x = 1\n" * 2000, encoding="utf-8")
-    session = ContextSession(max_tokens=500)
-    with pytest.raises(ContextOverflowError):
-        send(session, typed("explain @src/ag", root), [FileResolver([root])])
-    assert session.window.all_turns() == ()
-
-
-@BOTH
-def test_a_refused_user_turn_leaves_nothing_attached(root: Path, send: Send) -> None:
+def test_a_refused_user_turn_leaves_nothing_attached(root: Path) -> None:
     """A refused message attaches nothing, and sending again attaches once."""
     session = ContextSession(max_tokens=1000)
     (root / "src/long.py").write_text("x = 1\n" * 2000, encoding="utf-8")
     document = PillDocument.parse("[@src/agent.py] [@src/long.py]")
     with pytest.raises(ContextOverflowError):
-        send(session, document, [FileResolver([root])])
+        send_message(session, document, [FileResolver([root])])
     assert (session.history.revision, session.log()) == (0, ())
-    sent = send(session, PillDocument.parse("explain [@src/agent.py]"), [FileResolver([root])])
+    sent = send_message(
+        session, PillDocument.parse("explain [@src/agent.py]"), [FileResolver([root])]
+    )
     assert ([each.name for each in sent.attached], sent.held) == (["src/agent.py"], ())
     assert len(session.log()) == 2
 
 
-@BOTH
-def test_while_calls_are_open_nothing_is_sent(root: Path, send: Send) -> None:
-    """Not even an attachment."""
-    session = ContextSession(max_tokens=1000)
-    session.add_user_turn("Look around.")
-    session.add_assistant_turn(None, [ToolCall("c1", "look")])
-    with pytest.raises(OrderError):
-        send(session, typed("explain @src/ag", root), [FileResolver([root])])
-    assert len(session.log()) == 2
-
-
-@BOTH
-def test_what_had_to_yield_to_the_rest_of_the_message_is_told(send: Send) -> None:
+def test_what_had_to_yield_to_the_rest_of_the_message_is_told() -> None:
     """If not all attachments fit, the last one is kept and the others are reported as gists."""
     texts = {
         f"b{number}": "".join(
@@ -212,13 +170,13 @@ def test_what_had_to_yield_to_the_rest_of_the_message_is_told(send: Send) -> Non
     }
     document = PillDocument.parse("compare [@b0] [@b1] [@b2]", lambda _: "buffer")
     session = ContextSession(max_tokens=1200)
-    sent = send(session, document, [BufferResolver(texts)])
+    sent = send_message(session, document, [BufferResolver(texts)])
     assert [each.name for each in sent.attached] == ["b0", "b1", "b2"]
     assert [each.name for each in sent.yielded] == ["b0", "b1"]
     assert [
         any(text in message["content"] for message in session.messages()) for text in texts.values()
     ] == [False, False, True]
-    roomy = send(ContextSession(max_tokens=8000), document, [BufferResolver(texts)])
+    roomy = send_message(ContextSession(max_tokens=8000), document, [BufferResolver(texts)])
     assert roomy.yielded == ()
 
 

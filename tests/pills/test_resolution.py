@@ -1,6 +1,5 @@
 """From a document to a message: every pill attached or a problem, and nothing else of it lost."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,22 +9,18 @@ from hypothesis import strategies as st
 from polycontext.base import CollaboratorError
 from polycontext.pills import (
     BufferResolver,
-    Candidate,
-    CannotAttachError,
     Completer,
-    DuplicatePillError,
     FileResolver,
-    InvalidPillNameError,
-    Pill,
     PillDocument,
-    PillType,
-    Reason,
-    Resolved,
     Resolvers,
     resolve_document,
     update_moved,
 )
-from polycontext.pills.resolution import FunctionResolver
+from polycontext.pills.errors import (
+    CannotAttachError,
+    DuplicatePillError,
+)
+from polycontext.pills.pill import Pill, PillType
 from polycontext.window import PluginError
 from tests.pills.trees import planted
 
@@ -83,36 +78,6 @@ def test_a_pill_goes_to_resolvers_of_its_type_in_order() -> None:
         Resolvers().register("buffer", refuse).register("buffer", lambda name: "x").resolve(
             Pill("c", PillType.BUFFER)
         )
-
-
-def test_a_buffer_is_read_when_it_is_sent() -> None:
-    """The mapping is the caller's own, and may change."""
-    buffers = {"*scratch*": "old"}
-    resolver = BufferResolver(buffers, limit=4)
-    buffers["*scratch*"] = "a\nnew\n"
-    resolved = resolver.resolve("*scratch*")
-    assert (resolved.content, resolved.path, resolved.source, resolved.truncated) == (
-        "a\n",
-        None,
-        "buffer *scratch*",
-        True,
-    )
-    with pytest.raises(InvalidPillNameError):
-        resolver.resolve("a\nb")
-    with pytest.raises(CannotAttachError, match="buffer not found") as caught:
-        BufferResolver({}).resolve("a")
-    assert caught.value.legal == "nothing, there is no buffer"
-
-
-def test_a_function_is_a_resolver() -> None:
-    """It gives text, which is cut to the limit, or a `Resolved` of its own."""
-    own = Resolved("b", PillType.SYMBOL, "content", "b.lisp", 3, 4)
-    resolvers = Resolvers().register("symbol", lambda name: own if name == "b" else "x" * 60_000)
-    assert resolvers.resolve(Pill("b", PillType.SYMBOL)) is own
-    assert len(resolvers.resolve(Pill("a", PillType.SYMBOL)).content) == 50_000
-    assert [resolver.type for resolver in resolvers] == [PillType.SYMBOL]
-    with pytest.raises(InvalidPillNameError):
-        FunctionResolver(PillType.SYMBOL, str).resolve("a\nb")
 
 
 def test_a_resolver_that_fails_loses_only_its_own_pill() -> None:
@@ -188,30 +153,3 @@ def test_a_reference_that_may_be_elsewhere_is_left_to_the_user(
     problems = resolve_document(document, resolvers).problems
     assert len(problems) == 1
     assert update_moved(document, problems, Completer(resolvers)) == document
-
-
-def test_two_references_to_one_new_place_do_not_both_go_there(tmp_path: Path) -> None:
-    """The first is updated, the second stays: no name stands in two pills."""
-    resolvers = [FileResolver([planted(tmp_path, {"new/agent.py": "a"})])]
-    document = PillDocument.parse("[@old/agent.py] and [@older/agent.py]")
-    updated = update_moved(
-        document, resolve_document(document, resolvers).problems, Completer(resolvers)
-    )
-    assert updated.to_text() == "[@new/agent.py] and [@older/agent.py]"
-
-
-def test_a_place_that_no_pill_may_name_is_left_to_the_user() -> None:
-    """An absolute path offered by a custom source leaves the document unchanged."""
-
-    class Elsewhere:
-        type = PillType.FILE
-
-        def resolve(self, name: str) -> Resolved:
-            raise CannotAttachError(name, "is gone", "another name", Reason.FILE_NOT_FOUND)
-
-        def entries(self) -> Iterator[Candidate]:
-            yield Candidate("/srv/agent.py", PillType.FILE)
-
-    document = PillDocument.parse("see [@agent.py]")
-    problems = resolve_document(document, [Elsewhere()]).problems
-    assert update_moved(document, problems, Completer([Elsewhere()])) == document

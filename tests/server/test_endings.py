@@ -16,7 +16,7 @@ import httpx
 import orjson
 import pytest
 
-from polycontext.models import UnfinishedError
+from polycontext.models.endings import UnfinishedError
 from polycontext.nodes.endings import EndingKind
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore

@@ -11,16 +11,14 @@ import pytest
 
 from polycontext.pills import (
     BufferResolver,
-    Candidate,
     FileResolver,
     PillDocument,
-    PillType,
-    Resolved,
-    Resolver,
     SymbolResolver,
     document_to_json,
 )
+from polycontext.pills.pill import PillType
 from polycontext.pills.resolution import FunctionResolver
+from polycontext.pills.resolver import Candidate, Resolved, Resolver
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.server.access import Access
 from polycontext.server.app import create_app

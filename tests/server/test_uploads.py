@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from polycontext.pills import InvalidPillNameError
+from polycontext.pills.errors import InvalidPillNameError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import sqlite_file
 from polycontext.polynomial.stores.in_memory import InMemoryStore

@@ -11,7 +11,7 @@ from time import monotonic
 import pytest
 
 from polycontext.base import UnknownNameError
-from polycontext.models import ScriptedAnswering
+from polycontext.models.answers import ScriptedAnswering
 from polycontext.pills import PillDocument
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SQLiteStore

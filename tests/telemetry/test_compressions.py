@@ -15,8 +15,7 @@ from opentelemetry.trace import SpanKind
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.receipts import Fate
-from polycontext.polynomial.stores import InMemoryStore
-from polycontext.pressure import ContextProjector, Fulfilment
+from polycontext.pressure import ContextProjector
 from polycontext.telemetry import CompressionTelemetry
 from polycontext.testing import FAST
 
@@ -126,34 +125,6 @@ def test_the_text_of_a_summary_is_not_that_of_a_truncated_result() -> None:
     assert "swordfish" not in said
 
 
-def test_an_unknown_duration_is_not_recorded() -> None:
-    """A summary that was written elsewhere took nobody knows how long."""
-    collector = Collector()
-    session = ContextSession(600, counter=FAST, listeners=[collector.telemetry()])
-    for number in range(12):
-        session.add_user_turn(f"Wall {number} " + "gets one more layer of paint, " * 4)
-    collector.said()
-    plan = session.background.plan(0.2)
-    assert plan is not None
-    session.background.commit(Fulfilment.of(plan, "All walls get paint."))
-    assert len(collector.spans) == 1
-    assert "polycontext.compaction.tokens" in (said := collector.said())
-    assert "polycontext.compaction.duration" not in said
-
-
-def test_another_process_records_its_own() -> None:
-    """A session that follows another writer's compression has no span of it."""
-    collector, store = Collector(), InMemoryStore()
-    watching = ContextSession(600, counter=FAST, store=store, listeners=[collector.telemetry()])
-    writing = ContextSession(600, counter=FAST, store=store)
-    for number in range(12):
-        writing.add_user_turn(f"Wall {number} " + "gets one more layer of paint, " * 4)
-    writing.compress(0.2)
-    watching.history.refresh()
-    assert watching.conversation.revision == writing.conversation.revision
-    assert not collector.spans
-
-
 def test_a_wrong_id_is_refused() -> None:
     """The session itself is no id."""
     with pytest.raises(InvalidOptionError, match="session_id"):
@@ -191,7 +162,7 @@ def fuzz(seed: int, collector: Collector) -> list[str]:
     "count",
     [
         40,
-        pytest.param(400, marks=pytest.mark.gate),
+        pytest.param(150, marks=pytest.mark.gate),
         pytest.param(10_000, marks=pytest.mark.deep),
     ],
 )

@@ -9,7 +9,8 @@ from statemachine import State
 
 from polycontext.agents import AgentMachine, Form, NodeRegion
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.builders import Addition, Material
+from polycontext.nodes.builders import Addition
+from polycontext.nodes.builders.node import Material
 from polycontext.polynomial import ContextMachine, ContextSession
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn

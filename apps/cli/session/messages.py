@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import click
 
 from polycontext.base import InvalidDataError
-from polycontext.pills import ResolvedMessage, asend_resolved
+from polycontext.pills import asend_message
+from polycontext.pills.resolution import ResolvedMessage
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import utc_now
 from polycontext.polynomial.stores import SessionStore
@@ -138,7 +139,7 @@ def append(
         since = len(session.conversation.log)
         try:
             if message is not None:
-                sent = asyncio.run(asend_resolved(session, message))
+                sent = asyncio.run(asend_message(session, message))
                 print_attachments(sent)
                 output = sent.output
             else:

@@ -11,8 +11,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes import Portion, Waffle, waffle
 from polycontext.nodes.fates import Fate, Now, fates
+from polycontext.nodes.waffles import Portion, Waffle, waffle
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import Fidelity
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import click
 from attrs import asdict
 
-from polycontext.nodes import waffle
 from polycontext.nodes.fates import fates
+from polycontext.nodes.waffles import waffle
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import Found
 from polycontext.window import Turn

@@ -6,18 +6,14 @@ from typing import Any
 
 from attrs import evolve
 
-from polycontext.agents import AgentMachine, AgentMemory, Recollection, Understanding, read_answer
+from polycontext.agents import AgentMachine, AgentMemory, Recollection
+from polycontext.agents.answers import Understanding
+from polycontext.agents.forms import read_answer
 from polycontext.agents.laws import recollections
-from polycontext.nodes import NodeContext, Now, SessionIdRegistry
-from polycontext.nodes.builders import (
-    NODES,
-    Addition,
-    ConversationPart,
-    EntityMode,
-    Node,
-    ReasoningPart,
-    build_context,
-)
+from polycontext.nodes import Now, SessionIdRegistry
+from polycontext.nodes.builders import Addition, Node, NodeContext, build_context
+from polycontext.nodes.builders.node import ConversationPart, EntityMode, ReasoningPart
+from polycontext.nodes.builders.standard_nodes import NODES
 from polycontext.nodes.laws import contexts
 from polycontext.polynomial import ContextMachine, ContextSession
 from tests.laws.counterexamples import breaks, obeys

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes import ConversationContext, CurrentTurn, Now, SessionIdRegistry
+from polycontext.nodes import ConversationContext, Now, SessionIdRegistry
 from polycontext.nodes.history import PendingState
+from polycontext.nodes.memory.current_exchange import CurrentTurn
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextItem, ToolCall

@@ -1,29 +1,22 @@
-"""Golden files: every node with every mode of seeing entities, read by eye."""
+"""Golden files of every node, read by eye."""
 
 from pathlib import Path
 
 import pytest
-from attrs import evolve
 
-from polycontext.nodes.builders import (
-    NODES,
-    EntityMode,
-    NodeBudgetError,
-    NodeContext,
-    build_context,
-)
+from polycontext.nodes.builders import NodeContext, build_context
+from polycontext.nodes.builders.budget import NodeBudgetError
+from polycontext.nodes.builders.standard_nodes import NODES
 from tests.nodes.builders.material import lived
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
-@pytest.mark.parametrize("mode", EntityMode)
 @pytest.mark.parametrize("name", NODES)
-def test_a_node_prints_its_golden_file(name: str, mode: EntityMode) -> None:
-    """The context of a node is, byte for byte, the file of its name and mode."""
-    here = lived()
-    context = build_context(evolve(NODES[name], entities=mode), here)
-    assert f"{context}\n" == (GOLDEN / f"{name}-{mode}.md").read_text(encoding="utf-8")
+def test_a_node_prints_its_golden_file(name: str) -> None:
+    """The context of a node is, byte for byte, the file of its name."""
+    context = build_context(NODES[name], lived())
+    assert f"{context}\n" == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NODES)

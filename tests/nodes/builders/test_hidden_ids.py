@@ -2,15 +2,10 @@
 
 import pytest
 
-from polycontext.nodes import (
-    ConversationContext,
-    CurrentTurn,
-    NodeContext,
-    Now,
-    PendingState,
-    SessionIdRegistry,
-)
-from polycontext.nodes.builders import ACT, NODES, REPLY, THINK, build_context
+from polycontext.nodes import ConversationContext, Now, PendingState, SessionIdRegistry
+from polycontext.nodes.builders import NodeContext, build_context
+from polycontext.nodes.builders.standard_nodes import ACT, NODES, REPLY, THINK
+from polycontext.nodes.memory.current_exchange import CurrentTurn
 from polycontext.polynomial import ContextSession
 from tests.nodes.moments import closed, now_of
 

@@ -1,26 +1,24 @@
 """One layer by itself is what the node's builder holds, and prints as its layer does."""
 
-from functools import partial
-
 import pytest
 from attrs import evolve
 
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import (
-    builders,
+    ConversationContext,
+    Now,
     format_conversation_for_prompt,
     get_conversation_history,
 )
-from polycontext.nodes.builders import (
-    ACT,
-    ConversationPart,
-    Now,
+from polycontext.nodes.builders.builder import (
     get_current_curation,
     get_current_turn_steps,
     get_execution_outcomes,
     get_own_decision_history,
 )
-from polycontext.nodes.entities import EntityContext, EntitySnapshot
+from polycontext.nodes.builders.node import ConversationPart
+from polycontext.nodes.builders.standard_nodes import ACT
+from polycontext.nodes.entities.records import EntityContext, EntitySnapshot
 from polycontext.nodes.history import (
     ConversationHistory,
     ConversationTurn,
@@ -28,8 +26,7 @@ from polycontext.nodes.history import (
     PendingState,
     visible_conversation,
 )
-from polycontext.nodes.memory import ConversationContext, CurrentTurn
-from polycontext.nodes.memory.current_exchange import close_exchange
+from polycontext.nodes.memory.current_exchange import CurrentTurn, close_exchange
 from polycontext.nodes.reasoning import (
     CurationSummary,
     ReasoningTrace,
@@ -106,12 +103,3 @@ def test_a_closed_exchange_is_under_way_no_more() -> None:
     beginning = Now(session.output)
     assert get_own_decision_history(beginning).curation_log == ()
     assert get_current_curation(beginning).is_empty
-
-
-def test_each_builder_says_what_it_builds() -> None:
-    """So that `help` shows more than what is built of it."""
-    public = [getattr(builders, name) for name in builders.__all__]
-    bound = [each for each in public if isinstance(each, partial)]
-    told = {str(each.__doc__).splitlines()[0] for each in bound}
-    assert len(told) == len(bound) >= 9
-    assert all(each.startswith(("Build ", "Return ")) for each in told)

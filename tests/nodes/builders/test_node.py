@@ -7,16 +7,11 @@ import pytest
 from attrs import evolve
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.nodes import (
-    ConversationContext,
-    CurrentTurn,
-    NodeContext,
-    Now,
-    close_exchange,
-    exchange_of,
-)
-from polycontext.nodes.builders import NODES, Addition, Node, ReasoningPart, Section, build_context
-from polycontext.nodes.builders.standard_nodes import DO_NOT_READ
+from polycontext.nodes import ConversationContext, Now
+from polycontext.nodes.builders import Addition, Node, NodeContext, Section, build_context
+from polycontext.nodes.builders.standard_nodes import NODES
+from polycontext.nodes.history import exchange_of
+from polycontext.nodes.memory.current_exchange import CurrentTurn, close_exchange
 from polycontext.polynomial import ContextSession
 from polycontext.window import Turn
 from tests.nodes.builders.material import lived
@@ -27,14 +22,6 @@ BAD: Any = ["be kind"]
 def build(node: Node, turn: CurrentTurn | None = None) -> NodeContext:
     """Build what a node reads at the beginning of a conversation."""
     return build_context(node, Now(ContextSession(1000).output, turn=turn or CurrentTurn(1)))
-
-
-def test_one_part_and_one_addition_need_no_collection() -> None:
-    """A name alone is one part, an addition alone is one addition."""
-    node = Node("critic", "Judge.", conversation="recent", reasoning="phase", additions=DO_NOT_READ)
-    assert node.conversation == {"recent"}
-    assert node.reasoning == {ReasoningPart.PHASE}
-    assert node.additions == (DO_NOT_READ,)
 
 
 @pytest.mark.parametrize(
@@ -80,15 +67,6 @@ def test_an_addition_may_write_one_text_and_blank_ones_are_left_out() -> None:
     text = str(build(Node("critic", "Judge.", additions=(one, none))))
     assert "## Entity Context\n### Critical\nBe kind.\n\n" in text
     assert "## Conversation History\n(nothing yet)\n" in text
-
-
-@pytest.mark.parametrize(
-    ("wrong", "field"), [({"conversation": {}}, "conversation"), ({"turn": 1}, "turn")]
-)
-def test_what_is_no_memory_is_refused_by_its_field(wrong: Any, field: str) -> None:
-    """Invalid arguments raise an error that names the argument."""
-    with pytest.raises(InvalidDataError, match=f"^{field}: "):
-        Now(ContextSession(1000).output, **wrong)
 
 
 @pytest.mark.parametrize("name", NODES)

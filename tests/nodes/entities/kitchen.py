@@ -1,6 +1,6 @@
 """A registry with something in every tier, for tests that look at it."""
 
-from polycontext.nodes.entities import SessionIdRegistry
+from polycontext.nodes import SessionIdRegistry
 
 CHICKEN_ID = "5f0c2a9e-chicken"
 SOUP_ID = "81b7d3c4-soup"

@@ -5,15 +5,9 @@ from typing import Any
 import pytest
 
 from polycontext.base.json_data import thaw
-from polycontext.nodes.entities import (
-    EntityMode,
-    EntityVerb,
-    SessionIdRegistry,
-    format_entity_context,
-    get_entity_context,
-)
+from polycontext.nodes import SessionIdRegistry, get_entity_context
+from polycontext.nodes.entities.records import EntityVerb
 from tests.growth import BOUND, FACTOR, growth
-from tests.nodes.entities.kitchen import IDS, NOW, kitchen
 
 UUID = "0b5a4c1e-7f1d-4f57-9c64-2f4c6a1d8e01"
 
@@ -26,21 +20,6 @@ def shown(data: dict[str, Any], kind: str = "recipes", id_: str | int = UUID) ->
     assert entity.data is not None
     shown: dict[str, Any] = thaw(entity.data)
     return shown
-
-
-@pytest.mark.parametrize("mode", EntityMode)
-def test_no_mode_shows_an_id(mode: EntityMode) -> None:
-    """Whatever holds an id, label, data or reason, shows a ref instead."""
-    registry, _ = kitchen().read(
-        "recipes",
-        UUID,
-        f"Copy of {UUID}",
-        turn=NOW,
-        data={UUID: [f"/recipes/{UUID}/edit"], "was": IDS[3]},
-    )
-    registry = registry.retain("recipe_5", f"see {UUID}").drop("recipe_4", f"for {UUID}", turn=NOW)
-    text = format_entity_context(get_entity_context(registry, NOW), mode)
-    assert not [id_ for id_ in (*IDS, UUID) if id_ in text]
 
 
 def test_a_long_id_is_hidden_wherever_it_stands() -> None:
@@ -90,13 +69,6 @@ def test_a_short_id_within_is_of_the_type_that_its_field_names() -> None:
     }
 
 
-def test_an_id_within_another_is_not_taken_for_it() -> None:
-    """The longest id is hidden first."""
-    registry, _ = SessionIdRegistry().read("recipes", "abcdefgh", turn=1)
-    registry, _ = registry.read("recipes", "abcdefgh-2", "of abcdefgh-2, not abcdefgh", turn=1)
-    assert get_entity_context(registry, 1).active[1].label == "of recipe_2, not recipe_1"
-
-
 def test_an_unknown_id_that_holds_a_known_one_is_not_taken_for_it() -> None:
     """Only whole words are hidden; in Chinese no space divides them."""
     registry, _ = SessionIdRegistry().read("products", "product-10", turn=1)
@@ -129,25 +101,6 @@ def test_the_id_of_what_was_removed_stays_hidden() -> None:
     assert get_entity_context(registry, 1).active[0].data == {"monday": new}
 
 
-def test_data_that_are_no_entity_s_are_hidden_the_same_way() -> None:
-    """Ids in rows, texts and bare values are hidden; a top-level `id` takes the given type."""
-    registry, _ = SessionIdRegistry().read("recipes", UUID, turn=1)
-    registry, _ = registry.read("recipes", 7, turn=1)
-    rows = [{"id": 7, "note": f"see {UUID}"}, ({"id": 8},), 7, None]
-    assert registry.hide_ids(rows, "recipe") == [
-        {"id": "recipe_2", "note": "see recipe_1"},
-        [{"id": 8}],
-        7,
-        None,
-    ]
-    assert registry.hide_ids({"id": 7, "recipes": [{"id": 7}]}) == {
-        "id": 7,
-        "recipes": [{"id": "recipe_2"}],
-    }
-    assert registry.hide_ids(UUID) == "recipe_1"
-    assert SessionIdRegistry().hide_ids({"id": UUID}) == {"id": UUID}
-
-
 def test_refs_are_told_by_name() -> None:
     """Refs, earlier refs and removed entities are replaced by their label on one line."""
     registry, idea = SessionIdRegistry().generate("recipes", "Cold\n# soup", turn=1)
@@ -160,10 +113,3 @@ def test_refs_are_told_by_name() -> None:
         registry.name_refs("recipe_3 my_recipe_1 recipe_1x recipe_01")
         == "recipe_3 my_recipe_1 recipe_1x recipe_01"
     )
-
-
-def test_the_registry_itself_keeps_data_as_they_came() -> None:
-    """Hiding is for readers: code that works on data finds what was reported."""
-    registry, ref = SessionIdRegistry().read("recipes", UUID, turn=1, data={"id": UUID})
-    get_entity_context(registry, 1)
-    assert registry.get(ref).data == {"id": UUID}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.entities import SessionIdRegistry
+from polycontext.nodes import SessionIdRegistry
 from polycontext.nodes.entities.names import parse_ref, singular
 
 

@@ -1,6 +1,5 @@
 """Each mode of an entity context prints its golden file, and content cannot break its line."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,37 +9,26 @@ from markdown_it import MarkdownIt
 
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.entities import (
-    EntityContext,
-    EntityMode,
-    EntitySnapshot,
-    EntityStatus,
-    SessionIdRegistry,
-    Tombstone,
-    format_entity_context,
-    get_entity_context,
-)
+from polycontext.nodes import SessionIdRegistry, format_entity_context, get_entity_context
 from polycontext.nodes.entities.presentation import (
     ENTITY_TABLE,
     Detail,
+    EntityMode,
     Tier,
     entity_parts,
     visible_entities,
 )
-from polycontext.testing.strategies import ANY_TEXT
+from polycontext.nodes.entities.records import (
+    EntityContext,
+    EntitySnapshot,
+    EntityStatus,
+    Tombstone,
+)
+from polycontext.testing import ANY_TEXT
 from tests.nodes.entities.kitchen import NOW, kitchen
 
 GOLDEN = Path(__file__).parent / "golden"
 CELLS = [(mode, tier) for mode in EntityMode for tier in Tier]
-EXPECTED = {
-    # Who consumes what: Act, Think, Reply, Reply, Think's alternative, Understand.
-    EntityMode.FULL: (Detail.FULL, Detail.FULL, Detail.NONE),
-    EntityMode.REFS_AND_LABELS: (Detail.REFS_AND_LABELS, Detail.REFS_AND_LABELS, Detail.REFS),
-    EntityMode.LABELS_ONLY: (Detail.LABELS, Detail.LABELS, Detail.NONE),
-    EntityMode.REPLY: (Detail.LABELS, Detail.LABELS, Detail.NONE),
-    EntityMode.DO_NOT_READ: (Detail.REFS, Detail.REFS, Detail.REFS),
-    EntityMode.CURATION: (Detail.FULL, Detail.FULL, Detail.FULL),
-}
 
 
 @pytest.mark.parametrize("mode", EntityMode)
@@ -50,34 +38,12 @@ def test_a_mode_prints_its_golden_file(mode: EntityMode) -> None:
     assert f"{text}\n" == (GOLDEN / f"{mode}.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("mode", EntityMode)
-def test_the_table_is_the_seeds(mode: EntityMode) -> None:
-    """The table in the code grants every mode what the table in docs/nodes.md grants its node."""
-    assert (
-        tuple(ENTITY_TABLE[mode][tier] for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED))
-        == EXPECTED[mode]
-    )
-
-
 def test_full_data_is_another_name_of_full() -> None:
     """As Act's builder calls it; wherever a mode may stand, and no mode of its own."""
     ctx = get_entity_context(kitchen(), NOW)
     assert EntityMode.of("full_data") is EntityMode("full_data") is EntityMode.FULL
     assert format_entity_context(ctx, "full_data") == format_entity_context(ctx, "full")
     assert "full_data" not in [*EntityMode]
-
-
-@pytest.mark.parametrize("mode", [*EntityMode, "full_data", "labels_only"])
-def test_a_context_may_be_asked_for_in_a_mode(mode: str) -> None:
-    """It holds what the mode sees alone; a mode that there is not is refused."""
-    assert get_entity_context(kitchen(), NOW, mode) == visible_entities(
-        get_entity_context(kitchen(), NOW), mode
-    )
-    assert get_entity_context(kitchen(), NOW, mode=mode, active_turns=0) == visible_entities(
-        get_entity_context(kitchen(), NOW, active_turns=0), mode
-    )
-    with pytest.raises(InvalidOptionError, match="mode = 'poem'"):
-        get_entity_context(kitchen(), NOW, "poem")
 
 
 def one_in(tier: Tier) -> EntityContext:
@@ -93,17 +59,6 @@ def one_in(tier: Tier) -> EntityContext:
         retained=(snapshot,) if tier is Tier.RETAINED else (),
         current_turn=9,
     )
-
-
-@pytest.mark.parametrize(("mode", "tier"), CELLS, ids=[f"{mode}-{tier}" for mode, tier in CELLS])
-def test_every_cell_shows_what_it_grants_and_nothing_else(mode: EntityMode, tier: Tier) -> None:
-    """Ref, label, data and reason are there exactly where the table says so."""
-    detail, text = ENTITY_TABLE[mode][tier], format_entity_context(one_in(tier), mode)
-    assert ("soup_7" in text) is (detail in {Detail.REFS, Detail.REFS_AND_LABELS, Detail.FULL})
-    assert ("LABEL" in text) is (detail in {Detail.LABELS, Detail.REFS_AND_LABELS, Detail.FULL})
-    assert ("DATA" in text) is (detail is Detail.FULL and tier is not Tier.TOMBSTONES)
-    assert ("REASON" in text) is (mode is EntityMode.CURATION)
-    assert ('"age":7' in text) is (mode is EntityMode.CURATION and tier is not Tier.TOMBSTONES)
 
 
 @pytest.mark.parametrize(("mode", "tier"), CELLS, ids=[f"{mode}-{tier}" for mode, tier in CELLS])
@@ -139,15 +94,6 @@ def test_a_context_is_cut_entity_by_entity(mode: EntityMode) -> None:
     assert entries[0].short in {"recipe_4", '"Lemon Herb Chicken"', 'recipe_4 "Lemon Herb Chicken"'}
 
 
-def test_the_line_of_what_needs_no_reading_is_a_part_too() -> None:
-    """It stays word for word, and is left out where there is nothing to name."""
-    [part] = entity_parts(get_entity_context(kitchen(), NOW), "do_not_read")
-    [entry] = part.entries
-    assert entry.resource_class is ResourceClass.PRESERVED
-    assert entry.text == format_entity_context(get_entity_context(kitchen(), NOW), "do_not_read")
-    assert entity_parts(EntityContext(), "do_not_read") == ()
-
-
 @pytest.mark.parametrize("mode", EntityMode)
 def test_an_empty_context_says_so_in_one_line(mode: EntityMode) -> None:
     """A prompt never has a heading with nothing below it."""
@@ -167,17 +113,6 @@ def test_what_was_never_read_may_be_read() -> None:
         format_entity_context(get_entity_context(registry, 1), "do_not_read")
         == f"DO NOT re-read: {ref}"
     )
-
-
-def test_nothing_is_younger_than_now() -> None:
-    """A context of an earlier turn than the last reference gives it the age 0."""
-    registry, _ = SessionIdRegistry().read("recipes", "a", turn=5)
-    assert '"age":0' in format_entity_context(get_entity_context(registry, 3), "curation")
-
-
-def test_a_mode_that_hides_all_there_is_says_so() -> None:
-    """For Act a context of retained entities is an empty one."""
-    assert format_entity_context(one_in(Tier.RETAINED), "full") == "No entities."
 
 
 def test_an_unknown_mode_names_the_legal_ones() -> None:
@@ -211,21 +146,6 @@ def test_no_content_breaks_out_of_its_line(content: str, mode: EntityMode) -> No
     assert len(text.splitlines()) == len(harmless.splitlines())
     assert [(token.type, token.markup) for token in MarkdownIt().parse(text)] == [
         (token.type, token.markup) for token in MarkdownIt().parse(harmless)
-    ]
-
-
-def test_full_data_are_lines_of_json() -> None:
-    """Every line reads back as it was."""
-    lines = format_entity_context(one_in(Tier.ACTIVE), "full").splitlines()
-    assert lines[0] == "### Active"
-    assert [json.loads(line) for line in lines[1:]] == [
-        {
-            "ref": "soup_7",
-            "type": "soups",
-            "label": "LABEL",
-            "status": "read",
-            "data": {"key": "DATA"},
-        }
     ]
 
 

@@ -8,40 +8,10 @@ from typing import Any
 import pytest
 
 from polycontext.base import CallerError, InvalidDataError, UnknownNameError
-from polycontext.base.json_data import thaw
-from polycontext.nodes.entities import (
-    RefRefusedError,
-    SessionIdRegistry,
-    UnknownRefError,
-)
+from polycontext.nodes import SessionIdRegistry
+from polycontext.nodes.entities.names import RefRefusedError
+from polycontext.nodes.entities.records import UnknownRefError
 from tests.nodes.entities.kitchen import kitchen
-
-
-def test_saving_gives_a_ref_of_its_own_and_both_resolve() -> None:
-    """A saved entity gets a new ref; the old one resolves to it and its history is kept."""
-    registry, idea = SessionIdRegistry().generate("recipes", "Pie", turn=1, data={"servings": 6})
-    registry, ref = registry.retain(idea, "for Sunday").save(idea, "a", turn=3)
-    snapshot = registry.get(ref)
-    assert (idea, ref) == ("gen_recipe_1", "recipe_1")
-    assert registry.get(idea) is snapshot
-    assert registry.id_of(idea) == registry.id_of(ref) == "a"
-    assert (snapshot.status, snapshot.turn_created, snapshot.turn_last_ref) == ("created", 1, 3)
-    assert (snapshot.label, snapshot.retention_reason) == ("Pie", "for Sunday")
-    assert snapshot.data == {"servings": 6}
-    assert list(registry) == [ref]
-    assert idea in registry
-
-
-def test_types_of_one_name_share_a_counter() -> None:
-    """Whatever types are called, no ref is given out twice."""
-    registry = SessionIdRegistry(ref_names={"dishes": "recipe"})
-    refs = []
-    for kind in ("recipes", "recipe", "dishes", "gen_recipes"):
-        registry, ref = registry.read(kind, "a", turn=1)
-        registry, idea = registry.generate(kind, turn=1)
-        refs += [ref, idea]
-    assert len(set(refs)) == 8
-    assert refs[4] == "recipe_3"
 
 
 def test_ids_lead_to_refs_and_back() -> None:
@@ -99,30 +69,6 @@ def test_a_ref_that_names_nothing_is_refused_and_changes_nothing(
     assert registry == before
 
 
-def test_an_unknown_ref_without_near_misses_says_what_would_be_legal() -> None:
-    """Nothing is guessed for a ref like no other, or for one of absurd length."""
-    for ref in ("zzz", "recipe_1" * 50):
-        with pytest.raises(
-            UnknownRefError,
-            match=r"is not in the registry. Use a ref that the registry gave out",
-        ):
-            kitchen().get(ref)
-
-
-def test_a_saved_ref_can_be_a_near_miss_by_its_old_name() -> None:
-    """Old refs of live entities are proposed too, those of removed ones are not."""
-    registry, idea = SessionIdRegistry().generate("recipes", turn=1)
-    registry, ref = registry.save(idea, "a", turn=1)
-    with pytest.raises(UnknownRefError) as refused:
-        registry.get("gen_recipe_2")
-    assert idea in refused.value.near
-    with pytest.raises(UnknownRefError) as refused:
-        registry.drop(ref, turn=2).get("gen_recipe_2")
-    assert refused.value.near == ()
-    with pytest.raises(UnknownRefError, match="removed in turn 2"):
-        registry.drop(ref, turn=2).get(idea)
-
-
 def test_what_was_never_saved_cannot_be_deleted_and_has_no_id() -> None:
     """A generated entity is in no database: it is saved or dropped."""
     registry, idea = SessionIdRegistry().generate("recipes", turn=1)
@@ -140,20 +86,15 @@ def test_what_was_never_saved_cannot_be_deleted_and_has_no_id() -> None:
 
 BAD: dict[str, tuple[str, Callable[[SessionIdRegistry], Any]]] = {
     "blank type": ("type", lambda r: r.read("", "a", turn=1)),
-    "type with a line end": ("type", lambda r: r.read("recipes\n# x", "a", turn=1)),
     "generated type": ("type", lambda r: r.generate("9 lives", turn=1)),
-    "linked type": ("type", lambda r: r.link("a b", "a", turn=1)),
     "blank id": ("id", lambda r: r.read("recipes", " ", turn=1)),
-    "truth as id": ("id", lambda r: r.read("recipes", True, turn=1)),
     "number as id": ("id", lambda r: r.read("recipes", 1.5, turn=1)),  # type: ignore[arg-type]
     "endless id": ("id", lambda r: r.read("recipes", 2**64, turn=1)),
     "saved id": ("id", lambda r: r.save("gen_recipe_1", "", turn=1)),
     "surrogate": ("label", lambda r: r.read("recipes", "a", "\ud800", turn=1)),
     "label": ("label", lambda r: r.update("recipe_1", 3, turn=1)),  # type: ignore[arg-type]
     "turn": ("turn", lambda r: r.touch("recipe_1", turn=-1)),
-    "truth as turn": ("turn", lambda r: r.touch("recipe_1", turn=True)),
     "turn of a drop": ("turn_removed", lambda r: r.drop("recipe_1", turn=-1)),
-    "turn of a clearing": ("turn_removed", lambda r: r.clear_all(turn=-1)),
     "reason": ("reason", lambda r: r.retain("recipe_1", " ")),
     "data": ("data", lambda r: r.read("recipes", "a", turn=1, data=[1])),  # type: ignore[arg-type]
     "data inside": (
@@ -162,8 +103,6 @@ BAD: dict[str, tuple[str, Callable[[SessionIdRegistry], Any]]] = {
     ),
     "ref": ("ref", lambda r: r.get(["recipe_1"])),  # type: ignore[arg-type]
     "current turn": ("current_turn", lambda r: r.context(-1)),
-    "active turns": ("active_turns", lambda r: r.context(1, active_turns=True)),
-    "names": ("ref_names", lambda r: SessionIdRegistry(ref_names=["a"])),  # type: ignore[arg-type]
     "name": ("ref_names.dishes", lambda r: SessionIdRegistry(ref_names={"dishes": "a dish"})),
 }
 
@@ -180,19 +119,6 @@ def test_what_cannot_be_stored_or_shown_is_refused(
     assert refused.value.path == field
     assert isinstance(refused.value, CallerError)
     assert registry == before
-
-
-def test_data_cannot_be_changed_from_outside() -> None:
-    """Changing the caller's dict later does not change the registry."""
-    data = {"steps": ["Zest."]}
-    registry, ref = SessionIdRegistry().read("recipes", "a", turn=1, data=data)
-    data["steps"].append("Burn.")
-    held = registry.get(ref).data
-    assert held is not None
-    assert held["steps"] == ("Zest.",)
-    assert dict(held) == {"steps": ("Zest.",)}
-    assert thaw(held) == {"steps": ["Zest."]}
-    assert hash(registry.get(ref)) == hash(copy.deepcopy(registry).get(ref))
 
 
 def test_a_registry_can_be_pickled_and_copied() -> None:

@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from polycontext.base.json_data import thaw
-from polycontext.nodes.entities import (
-    EntityMode,
-    RefRefusedError,
-    SessionIdRegistry,
-    UnknownRefError,
-    format_entity_context,
-    get_entity_context,
-)
+from polycontext.nodes import SessionIdRegistry, format_entity_context, get_entity_context
+from polycontext.nodes.entities.names import RefRefusedError
+from polycontext.nodes.entities.presentation import EntityMode
+from polycontext.nodes.entities.records import UnknownRefError
 
 KINDS = {"recipes": "recipe", "dishes": "dish", "stock": "stock"}
 KIND = st.sampled_from(sorted(KINDS))

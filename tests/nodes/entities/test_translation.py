@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError
-from polycontext.nodes.entities import RefRefusedError, SessionIdRegistry, UnknownRefError
+from polycontext.nodes.entities.names import RefRefusedError
+from polycontext.nodes.entities.records import UnknownRefError
 from tests.nodes.entities.kitchen import CHICKEN_ID, LEMON_ID, PLAN_ID, SOUP_ID, STEW_ID, kitchen
 
 REGISTRY = kitchen()
@@ -31,12 +32,6 @@ def test_every_text_that_is_a_ref_becomes_its_id() -> None:
     }
 
 
-def test_a_payload_may_be_one_ref() -> None:
-    """A bare text is a payload too, and immutable collections come back as plain ones."""
-    assert REGISTRY.to_ids("recipe_2") == STEW_ID
-    assert REGISTRY.to_refs((STEW_ID, "x")) == ["recipe_2", "x"]
-
-
 def test_an_invented_ref_is_refused_with_its_place() -> None:
     """A text that looks like a ref of a known type is refused if no such ref exists."""
     with pytest.raises(
@@ -49,15 +44,6 @@ def test_an_invented_ref_is_refused_with_its_place() -> None:
         REGISTRY.to_ids("gen_meal_plan_1")
     with pytest.raises(UnknownRefError, match=r"^\$\[0\]: ref 'meal_plan_1' was removed in turn 5"):
         REGISTRY.to_ids(["meal_plan_1"])
-
-
-def test_a_text_of_no_known_type_is_a_text() -> None:
-    """Without named fields, a word with a number counts as a ref only if its type is known."""
-    assert REGISTRY.to_ids(["version_2", "recipe_x", "gen_note_1"]) == [
-        "version_2",
-        "recipe_x",
-        "gen_note_1",
-    ]
 
 
 def test_a_generated_ref_has_no_id_to_be_translated_to() -> None:
@@ -102,16 +88,6 @@ def test_a_named_field_holds_nothing_but_refs(value: Any) -> None:
         REGISTRY.to_ids({"recipe_id": value}, "recipe_id")
 
 
-def test_a_field_with_a_type_holds_refs_of_that_type() -> None:
-    """A lemon is no recipe."""
-    with pytest.raises(
-        RefRefusedError,
-        match=r"^\$\.recipe_id: ref 'ingredient_1' is of type ingredients. "
-        r"Use a ref of type recipes",
-    ):
-        REGISTRY.to_ids({"recipe_id": "ingredient_1"}, {"recipe_id": "recipes"})
-
-
 def test_ids_that_come_in_become_refs() -> None:
     """Ids in any text become refs, numbers only in named fields; unknown ids stay."""
     row = {"id": SOUP_ID, "lemon": LEMON_ID, "plan": PLAN_ID, "user": "u-1", "list": [CHICKEN_ID]}
@@ -127,15 +103,6 @@ def test_ids_that_come_in_become_refs() -> None:
         "n": 17,
         "x": True,
     }
-
-
-def test_an_id_of_several_types_needs_its_type() -> None:
-    """Two tables may count alike: the field says which is meant."""
-    registry, recipe = SessionIdRegistry().read("recipes", 1, turn=1)
-    registry, _ = registry.read("ingredients", 1, turn=1)
-    assert registry.to_refs({"a": 1}, {"a": "recipes"}) == {"a": recipe}
-    with pytest.raises(InvalidDataError, match=r"^\$\.a: 1 belongs to several types"):
-        registry.to_refs({"a": 1}, ["a"])
 
 
 def test_a_payload_too_deep_is_refused() -> None:

@@ -11,26 +11,9 @@ from polycontext.base import InvalidDataError
 from polycontext.nodes.history import (
     ConversationHistory,
     ConversationTurn,
-    PendingKind,
     PendingState,
 )
 from tests.nodes.memory.records import exchanges
-
-
-def test_routing_cannot_be_changed_from_outside() -> None:
-    """The record keeps its own copy of the routing dict."""
-    routing: dict[str, Any] = {"agent": "recipes", "scores": [1, 2]}
-    turn = ConversationTurn("soup?", routing=routing)
-    routing["agent"] = "travel"
-    assert turn.routing == {"agent": "recipes", "scores": (1, 2)}
-    with pytest.raises(TypeError):
-        turn.routing["agent"] = "travel"  # type: ignore[index]
-
-
-@pytest.mark.parametrize("kind", ["propose", "clarify", "ask_user"])
-def test_pending_kinds_are_the_seed_s(kind: str) -> None:
-    """Each kind is accepted by its name."""
-    assert PendingState(kind, "What now?").type is PendingKind(kind)
 
 
 def test_an_unknown_pending_kind_names_the_legal_ones() -> None:
@@ -39,11 +22,6 @@ def test_an_unknown_pending_kind_names_the_legal_ones() -> None:
         InvalidDataError, match=r"^type: unknown 'demand'. Use propose, clarify, ask_user"
     ):
         PendingState("demand", "Now!")
-
-
-def test_one_question_is_not_taken_apart() -> None:
-    """A single string stands for one question, not for its letters."""
-    assert PendingState("clarify", "", "Which?").questions == ("Which?",)
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,6 @@ OWN = re.compile(
     r"### (Engagement|Earlier|Recent turns|Pending)|(User|Routed|Assistant): .*|Waiting for .*"
     r"|> .*|- .*|\(nothing was said yet\)|"
 )
-HISTORY = ConversationHistory(
-    [ConversationTurn(f"wish {number}", f"answer {number}") for number in range(7)],
-    "user: EARLIER",
-    "THEME",
-    PendingState("clarify", "ASKED", ["QUESTION"]),
-)
 
 
 @pytest.mark.parametrize("depth", [2, 5, "full"])
@@ -38,21 +32,6 @@ def test_golden(depth: Depth) -> None:
     assert f"{format_conversation_for_prompt(history, depth)}\n" == (
         GOLDEN / f"{depth}.md"
     ).read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("depth", "shown", "hidden"),
-    [
-        (2, ["wish 5", "answer 6"], ["wish 4", "EARLIER", "THEME", "ASKED", "QUESTION"]),
-        (5, ["User: wish 2", "EARLIER", "> user: wish 1"], ["THEME", "ASKED", "QUESTION"]),
-        ("full", ["User: wish 0", "EARLIER", "THEME", "ASKED", "- QUESTION", "clarify"], []),
-    ],
-)
-def test_each_depth_shows_its_parts(depth: Depth, shown: list[str], hidden: list[str]) -> None:
-    """Every cell of the table of depths, in both directions."""
-    text = format_conversation_for_prompt(HISTORY, depth)
-    assert [part for part in shown if part not in text] == []
-    assert [part for part in hidden if part in text] == []
 
 
 @given(

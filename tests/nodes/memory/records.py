@@ -6,10 +6,10 @@ from typing import Any
 from attrs import frozen
 from hypothesis import strategies as st
 
-from polycontext.nodes.builders import Now
+from polycontext.nodes import ConversationContext, Now
 from polycontext.nodes.history import ConversationTurn, PendingKind, PendingState
-from polycontext.nodes.memory import ConversationContext, CurrentTurn
 from polycontext.nodes.memory.conversation import ContentArchive, Engagement
+from polycontext.nodes.memory.current_exchange import CurrentTurn
 from polycontext.nodes.reasoning import (
     ConversationPhase,
     CurationSummary,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError, UnknownNameError
 from polycontext.base.json_data import thaw
-from polycontext.nodes.entities import SessionIdRegistry
-from polycontext.nodes.memory import ConversationContext
+from polycontext.nodes import ConversationContext, SessionIdRegistry
 from polycontext.nodes.memory.conversation import ArchivedContent, ContentArchive
 from tests.nodes.memory.records import JSON, WORDS
 
@@ -32,29 +31,6 @@ def test_the_archive_keeps_the_newest_that_fit(
         assert [(entry.key, entry.size) for entry in archive.entries] == [
             (key, len(text)) for key, text in model
         ]
-
-
-def test_content_is_found_by_its_key() -> None:
-    """It reads like any mapping; an absent key is an error, or a default."""
-    archive = ContentArchive().put("gen_recipe_1", {"steps": ["boil"]})
-    assert archive["gen_recipe_1"] == {"steps": ("boil",)}
-    assert ("gen_recipe_1" in archive, len(archive), archive.get("recipe_9")) == (True, 1, None)
-    with pytest.raises(KeyError, match="recipe_9"):
-        _ = archive["recipe_9"]
-
-
-def test_content_too_large_for_the_archive_replaces_nothing_but_its_own_key() -> None:
-    """Content larger than the archive is not stored and evicts only the old entry of its key."""
-    archive = ContentArchive(max_bytes=10).put("a", 1).put("b", 2)
-    assert dict(archive.put("c", "x" * 20)) == {"a": 1, "b": 2}
-    assert dict(archive.put("b", "x" * 20)) == {"a": 1}
-
-
-@pytest.mark.parametrize("content", [{1}, float("inf"), {"a": "\ud800"}, object()])
-def test_what_json_cannot_hold_is_refused(content: object) -> None:
-    """The archive is written down, so it takes JSON data only."""
-    with pytest.raises(InvalidDataError, match=r"^content"):
-        ContentArchive().put("a", content)
 
 
 def test_a_key_stands_once() -> None:

@@ -1,17 +1,13 @@
 """Closing a turn moves it into memory, and memory stays small."""
 
-from polycontext.nodes import get_conversation_history
-from polycontext.nodes.entities import SessionIdRegistry
-from polycontext.nodes.history import ConversationTurn, PendingState
-from polycontext.nodes.memory import ConversationContext, CurrentTurn
-from polycontext.nodes.memory.current_exchange import close_exchange
+from polycontext.nodes import ConversationContext, get_conversation_history
+from polycontext.nodes.history import ConversationTurn
+from polycontext.nodes.memory.current_exchange import CurrentTurn, close_exchange
 from polycontext.nodes.reasoning import CurationSummary, TurnCuration
 from polycontext.polynomial import ContextSession
 from polycontext.window import default_counter
 from tests.nodes.memory.records import kitchen
 from tests.nodes.moments import closed, now_of
-
-PENDING = PendingState("propose", "Save it?", ["Under which name?"])
 
 
 def _said(*pairs: tuple[str, str]) -> ContextSession:
@@ -64,39 +60,12 @@ def test_the_oldest_leave_for_the_summaries() -> None:
     assert "blocked: CRUD failed: timeout" in conversation.reasoning_summary
 
 
-def test_what_is_pending_is_set_and_cleared() -> None:
-    """A turn that expects nothing clears what the one before expected."""
-    session = _said(("Any soup?", "Save it?"))
-    asked = closed(ConversationContext(), CurrentTurn(1).expects(PENDING), session)
-    assert asked.pending == PENDING
-    assert closed(asked, CurrentTurn(2), session).pending is None
-
-
 def test_a_blocked_turn_is_closed_with_its_reason() -> None:
     """Its exchange is kept without an answer."""
     session = _said(("Any soup?", ""))
     conversation = closed(ConversationContext(), CurrentTurn(1).block("no database"), session)
     assert conversation.turn_summaries[0].blocked_reason == "no database"
     assert [turn.assistant_summary for turn in conversation.recent_turns] == [""]
-
-
-def test_a_turn_in_which_nobody_spoke_is_closed_too() -> None:
-    """A turn whose input was refused leaves its summary, and no exchange."""
-    conversation = closed(
-        ConversationContext(), CurrentTurn(1).block("too long"), ContextSession(100)
-    )
-    assert (len(conversation.turn_summaries), conversation.recent_turns) == (1, ())
-
-
-def test_results_go_to_the_archive_by_step() -> None:
-    """A step with a result can be read again later; one without leaves no key."""
-    turn = (
-        CurrentTurn(7)
-        .step("read", "recipes", "Find", [{"name": "Soup"}])
-        .step("analyze", "recipes", "Pick")
-    )
-    conversation = closed(ConversationContext(), turn, ContextSession(100))
-    assert dict(conversation.content_archive) == {"turn_7_step_1": ({"name": "Soup"},)}
 
 
 def test_decisions_are_logged_for_understand() -> None:
@@ -132,13 +101,6 @@ def test_a_model_s_summary_replaces_the_lines_before_it() -> None:
     assert later.reasoning_summary.startswith("found it\nTurn 7 (plan_direct): Find a quick soup")
     long = conversation.summarize("", "And so on with soup. " * 900).history_summary
     assert default_counter().count(long) <= 300
-
-
-def test_the_registry_is_kept() -> None:
-    """Closing a turn leaves the entities alone."""
-    registry, _ = SessionIdRegistry().read("recipes", "a1", "Soup", turn=1)
-    conversation = ConversationContext().with_registry(registry)
-    assert closed(conversation, CurrentTurn(1), ContextSession(100)).id_registry == registry
 
 
 def test_the_memory_does_not_grow_with_the_conversation() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from polycontext.base import InvalidDataError
 from polycontext.nodes.history import PendingState
-from polycontext.nodes.memory import CurrentTurn
+from polycontext.nodes.memory.current_exchange import CurrentTurn
 from polycontext.nodes.reasoning import ConversationPhase, CurationSummary, ThinkDecision
 from polycontext.window import default_counter
 from tests.nodes.memory.records import kitchen
@@ -36,12 +36,6 @@ def test_each_method_adds_one_thing() -> None:
     )
 
 
-def test_what_is_no_pending_state_is_refused_at_once() -> None:
-    """A text alone does not say what is waited for."""
-    with pytest.raises(InvalidDataError, match=r"^pending: str is not a PendingState"):
-        CurrentTurn(1).expects("Shall I save it?")  # type: ignore[arg-type]
-
-
 def test_why_a_turn_was_blocked_is_kept_in_a_bound() -> None:
     """An ordinary block reason is kept verbatim; a very long one is shortened."""
     reason = "CRUD failed: timeout | db_create on inventory: sugar, onions"
@@ -61,45 +55,6 @@ def test_a_turn_and_a_memory_can_be_pickled_and_copied() -> None:
         assert hash(copy.deepcopy(record)) == hash(record)
 
 
-def test_steps_are_numbered_and_keep_their_full_result() -> None:
-    """Numbers follow each other from 1; the result is immutable JSON data."""
-    turn = (
-        CurrentTurn(1)
-        .step("read", "recipes", "Find", [{"name": "Soup"}], note="vegan")
-        .step("write", "recipes", "Save")
-    )
-    assert [step.step_num for step in turn.steps] == [1, 2]
-    assert turn.steps[0].result == ({"name": "Soup"},)
-
-
-def test_the_note_for_the_next_step_is_the_last_one_s() -> None:
-    """Act reads the note of the step just before, not of an earlier one."""
-    turn = CurrentTurn(1)
-    assert turn.prev_step_note is None
-    noted = turn.step("read", "recipes", "Find", note="vegan")
-    assert noted.prev_step_note == "vegan"
-    assert noted.step("write", "recipes", "Save").prev_step_note is None
-
-
-def test_observing_leaves_what_is_not_said() -> None:
-    """The phase and the wish are set apart from each other; an empty wish takes the wish back."""
-    turn = (
-        CurrentTurn(1).observe(phase="exploring", user_expressed="quick").observe(phase="narrowing")
-    )
-    assert (turn.phase, turn.user_expressed) == ("narrowing", "quick")
-    assert turn.observe(user_expressed="").user_expressed == ""
-
-
-def test_a_second_decision_about_a_ref_replaces_the_first() -> None:
-    """Curating twice in one turn adds up."""
-    turn = (
-        CurrentTurn(1)
-        .curate(["recipe_1"], reasons={"recipe_1": "liked"})
-        .curate(demoted=["recipe_1"])
-    )
-    assert turn.curation == CurationSummary(demoted=["recipe_1"])
-
-
 def test_the_summary_drops_results_and_keeps_the_model_s_own_outcome() -> None:
     """A step keeps its own outcome or gets a count; results are dropped, a block reason kept."""
     turn = (
@@ -116,9 +71,3 @@ def test_the_summary_drops_results_and_keeps_the_model_s_own_outcome() -> None:
         "no database",
         None,
     )
-
-
-def test_a_result_that_is_no_json_is_refused() -> None:
-    """The place of the fault is named."""
-    with pytest.raises(InvalidDataError, match=r"^result\[0\].when: "):
-        CurrentTurn(1).step("read", "recipes", "Find", [{"when": object()}])

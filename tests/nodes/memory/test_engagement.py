@@ -4,7 +4,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.memory import Engagement
+from polycontext.nodes.memory.conversation import Engagement
 from polycontext.nodes.reasoning import TurnExecutionSummary
 from polycontext.window import default_counter
 from tests.nodes.memory.records import summaries
@@ -30,11 +30,6 @@ def test_the_theme_tells_goals_and_wishes() -> None:
         engagement.text
         == "Goals: Find a salad; Find a soup. The user: no peanuts; wants quick meals."
     )
-
-
-def test_before_anything_is_known_there_is_no_theme() -> None:
-    """An empty turn, such as one that was blocked at once, adds nothing."""
-    assert Engagement().text == Engagement().after(TurnExecutionSummary(1)).text == ""
 
 
 def test_somebody_s_own_words_stand_until_the_next_turn() -> None:

@@ -46,24 +46,6 @@ def test_a_registry_comes_back_from_its_data() -> None:
     assert known.hide_ids({"octopus_id": 7}) == {"octopus_id": "octopus_2"}
 
 
-def test_the_data_have_the_fields_of_the_storage_schema() -> None:
-    """One for each field, in JSON's own types."""
-    data = LIVED.to_data()
-    assert [*data] == [
-        "recent_turns",
-        "history_summary",
-        "engagement",
-        "pending",
-        "id_registry",
-        "turn_summaries",
-        "reasoning_summary",
-        "content_archive",
-        "understand_decision_log",
-    ]
-    assert data["recent_turns"][-1]["user"] == "SAID-9 please"
-    assert data["turn_summaries"][-1]["steps"][0]["outcome"] == "OUTCOME-9"
-
-
 def _tables(data: dict[str, Any]) -> dict[str, Any]:
     tables: dict[str, Any] = data["id_registry"]["records"]
     return tables

@@ -1,18 +1,14 @@
 """`ContextSession.build_prompt` returns the whole prompt within budget, and no browser sees it."""
 
-import json
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import given
-from markdown_it import MarkdownIt
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.prompts import transcript
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession, ContextState
 from polycontext.polynomial.session.plugins import PROMPTS, load
 from polycontext.pressure import ContextProjector, Reach
@@ -103,62 +99,6 @@ def test_a_prompt_with_a_gist_is_this() -> None:
     assert prompt + "\n" == (GOLDEN / "prompt_gist.md").read_text(encoding="utf-8")
 
 
-def test_nothing_of_a_turn_poses_as_a_section() -> None:
-    """A reader of CommonMark sees the headings of the prompt and none that was said."""
-    tokens = MarkdownIt().parse(shop().build_prompt(task="Answer."))
-    titles = [
-        tokens[place + 1].content
-        for place, token in enumerate(tokens)
-        if token.type == "heading_open"
-    ]
-    assert titles == ["Conversation", "Task"]
-
-
-def test_a_prompt_of_nothing_said_is_the_system_prompt() -> None:
-    """An empty conversation has no section; the task still stands."""
-    session = ContextSession()
-    system = PromptBuilder().build_system_prompt("default")
-    assert session.build_prompt() == system
-    assert session.build_prompt(task="Begin.") == f"{system}\n\n## Task\n\nBegin."
-
-
-def test_the_system_prompt_alone_leaves_the_conversation_out() -> None:
-    """A system-only prompt holds persona, constraints and task, but no conversation."""
-    session = shop()
-    prompt = session.build_prompt(
-        "builder", constraints=["Be kind."], system_only=True, specialty="carpentry", task="Draw."
-    )
-    system = PromptBuilder().build_system_prompt("builder", {}, ["Be kind."], specialty="carpentry")
-    assert prompt == f"{system}\n\n## Task\n\nDraw."
-    assert session.build_prompt("default", system_only=True) == PromptBuilder().build_system_prompt(
-        "default"
-    )
-
-
-def test_a_template_may_place_the_task_itself() -> None:
-    """A task that the template names is not put at the end once more."""
-    prompts = PromptBuilder({"clerk": "Your task: {task}"})
-    assert (
-        ContextSession().build_prompt("clerk", task="file this", prompts=prompts)
-        == "Your task: file this"
-    )
-
-
-def test_sections_may_name_values_too() -> None:
-    """A frame of your own is filled with the same values."""
-    prompts = PromptBuilder({"clerk": "Clerk."}, section_templates={"task": "For {client}: {task}"})
-    assert (
-        ContextSession().build_prompt("clerk", task="file this", client="Ada", prompts=prompts)
-        == "Clerk.\n\nFor Ada: file this"
-    )
-
-
-def test_a_session_falls_back_with_a_warning() -> None:
-    """An unknown agent type is default's, through the session as well."""
-    with pytest.warns(UserWarning, match="no template for agent type 'poet'"):
-        assert shop().build_prompt("poet") == shop().build_prompt("default")
-
-
 def test_a_prompt_waits_for_results() -> None:
     """While calls are open only the system prompt can be built."""
     session = ContextSession()
@@ -220,18 +160,6 @@ def test_a_view_that_leaves_no_room_yields_in_the_prompt_alone() -> None:
     assert (session.window.all_turns(), session.history.events()) == (view, events)
 
 
-def test_the_gentlest_sufficient_view_is_taken() -> None:
-    """A prompt that fits shows the whole view; otherwise it is compressed only as far as needed."""
-    session = long_talk(max_tokens=4000)
-    assert transcript(session.window.all_turns()) in session.build_prompt()
-    tight, rules = long_talk(), ["Keep the numbers."] * 20
-    harshest = ContextProjector().compress(tight.window, 0.0).window
-    least = PromptBuilder().build_prompt(
-        ContextOutput(harshest, ContextState.COMPRESSED), "default", {}, rules
-    )
-    assert len(tight.build_prompt(constraints=rules)) > len(least)
-
-
 def test_a_prompt_that_cannot_fit_is_refused_with_the_numbers() -> None:
     """A prompt that cannot fit is refused with the tokens that it needs."""
     session = ContextSession(100)
@@ -244,36 +172,6 @@ def test_a_prompt_that_cannot_fit_is_refused_with_the_numbers() -> None:
     assert caught.value.tokens > caught.value.max_tokens == 100
     with pytest.raises(ContextOverflowError):
         ContextSession(20).build_prompt("kgent")
-
-
-def test_a_prompt_tells_nothing_of_classes_or_ids() -> None:
-    """Linearity, ids and times are the context's own business."""
-    session = shop()
-    prompt = session.build_prompt("kgent", {"warmth": 0.5})
-    private = [
-        *(each.name for each in ResourceClass),
-        *(turn.resource_id for turn in session.window.all_turns()),
-        "call_1",
-        "2026",
-    ]
-    assert [text for text in private if re.search(rf"\b{text}\b", prompt)] == []
-
-
-def test_a_prompt_never_reaches_the_props() -> None:
-    """Building a prompt leaves no trace in what a browser gets."""
-    session = shop()
-    session.add_assistant_turn("Both are in hall B.")
-    before = session.render()
-    prompt = session.build_prompt(
-        "kgent", {"joy": 0.9, "swagger": 0.3}, ["Promise nothing."], task="Tell them."
-    )
-    assert session.render() == before
-    shown = json.dumps(before)
-    assert [line for line in prompt.splitlines() if len(line) > 10 and line in shown] == [
-        "Where are my parcels 7 and 8?",
-        "Let me look.",
-        "Both are in hall B.",
-    ]
 
 
 def test_the_builder_is_found_by_its_entry_point() -> None:

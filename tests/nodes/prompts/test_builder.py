@@ -1,6 +1,5 @@
 """System prompts: template, persona and constraints made one text."""
 
-from enum import Enum
 from pathlib import Path
 
 import pytest
@@ -62,27 +61,6 @@ def test_constraints_reach_a_template_without_a_place_for_them() -> None:
         BARE.build_system_prompt("closed", {}, ["Be kind."], word="hi") == "Say hi.\n\n- Be kind."
     )
     assert BARE.build_system_prompt("closed", {}, [], word="hi") == "Say hi."
-
-
-def test_further_values_are_not_used() -> None:
-    """A caller may pass more than this template names, so that templates can be exchanged."""
-    assert SHIPPED.build_system_prompt("default", city="Vienna") == SHIPPED.build_system_prompt(
-        "default"
-    )
-
-
-class Mood(str, Enum):  # noqa: UP042 - a StrEnum prints as its text anyway
-    """Stand for a value that prints as something else than it is."""
-
-    CALM = "calm"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [("x", "x"), (7, "7"), (0.5, "0.5"), (True, "True"), (Mood.CALM, "calm")]
-)
-def test_a_value_is_a_text_or_a_number(value: str | float, text: str) -> None:
-    """Numbers are put in as Python prints them, a member of a text enum as its text."""
-    assert BARE.build_system_prompt("closed", word=value) == f"Say {text}."
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ from math import inf, nan, nextafter
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.prompts import TemplateError
-from polycontext.nodes.prompts.template import Band, band_of, read_persona
-from polycontext.testing.strategies import ANY_TEXT
+from polycontext.nodes.prompts.template import TemplateError, band_of, read_persona
+from polycontext.testing import ANY_TEXT
 
 PERSONA = PromptBuilder(system_templates={"bare": "{persona}"})
 
@@ -40,13 +38,6 @@ def test_a_band_ends_where_it_says(value: float, band: str) -> None:
     assert described({"warmth": value}) == PERSONA.persona_templates[f"warmth.{band}"]
 
 
-@given(st.floats(0, 1), st.floats(0, 1))
-def test_bands_rise_with_the_coordinate(a: float, b: float) -> None:
-    """A higher coordinate never falls into a lower band."""
-    order = list(Band)
-    assert order.index(band_of(min(a, b))) <= order.index(band_of(max(a, b)))
-
-
 @pytest.mark.parametrize(
     "value", [nan, inf, -inf, -0.001, 1.001, nextafter(1, 2), True, None, "0.5", Decimal("0.5")]
 )
@@ -59,13 +50,6 @@ def test_no_coordinate_is_refused_by_name(value: object) -> None:
     assert caught.value.value is value
 
 
-@pytest.mark.parametrize("name", ["", " ", 7, "two\nlines", "\x00", "\ud800"])
-def test_no_name_is_refused(name: object) -> None:
-    """An eigenvector has a name of one line that can be read."""
-    with pytest.raises(InvalidOptionError, match=r"eigenvectors = .*. Use names of one line"):
-        described({name: 0.5})  # type: ignore[dict-item]
-
-
 def test_an_unknown_eigenvector_gets_a_sentence_of_the_default() -> None:
     """A name without sentences of its own is described by name and value."""
     assert (
@@ -73,30 +57,6 @@ def test_an_unknown_eigenvector_gets_a_sentence_of_the_default() -> None:
         == "Your swagger is high (1.00 on a scale from 0 to 1): let it shape how you answer."
     )
     assert "{joy}" in described({"{joy}": 0.1})
-
-
-def test_sentences_stand_in_the_order_given() -> None:
-    """One paragraph, a sentence for each eigenvector."""
-    templates = PERSONA.persona_templates
-    assert (
-        described({"trust": 0.9, "joy": 0.1}) == f"{templates['trust.high']} {templates['joy.low']}"
-    )
-    assert described({}) == ""
-
-
-def test_every_eigenvector_of_the_package_has_all_bands() -> None:
-    """Every known eigenvector has all bands, and no two bands share a sentence."""
-    names = {key.rpartition(".")[0] for key in PERSONA.persona_templates}
-    assert {"default", "warmth", "joy", "curiosity"} <= names
-    assert {f"{name}.{band}" for name in names for band in Band} == PERSONA.persona_templates.keys()
-    assert len(set(PERSONA.persona_templates.values())) == 3 * len(names)
-
-
-def test_a_persona_file_may_hold_some_bands_only() -> None:
-    """Bands that a persona file lacks fall back to the default."""
-    builder = PromptBuilder({"bare": "{persona}"}, {"craft.high": "Show your craft ({value})."})
-    assert builder.build_system_prompt("bare", {"craft": 0.8}) == "Show your craft (0.80)."
-    assert builder.build_system_prompt("bare", {"craft": 0.2}).startswith("Your craft is low")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +77,7 @@ def test_a_faulty_persona_file_is_refused_at_its_line(text: str, line: int, prob
 
 def test_a_faulty_sentence_is_refused_at_its_line_and_column() -> None:
     """A sentence is a template, and its fault is reported at its place in the file."""
-    with pytest.raises(TemplateError, match=r"place 'name\.upper' is not an identifier") as caught:
+    with pytest.raises(TemplateError, match=r"'\{name\.upper\}' is no place") as caught:
         list(read_persona("# warmth\nlow:  Be {name.upper}.", "_persona.md"))
     assert str(caught.value).startswith("_persona.md:2:10: ")
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.nodes.prompts import MissingValueError, Template, TemplateError
-from polycontext.testing.strategies import ANY_TEXT
+from polycontext.nodes.prompts import Template
+from polycontext.nodes.prompts.template import MissingValueError, TemplateError
+from polycontext.testing import ANY_TEXT
 
 HOSTILE = st.sampled_from(
     ["{b}", "{persona}", "{0.__class__}", "{{b}}", "}", "{", "%s", "${b}", "\n\n", "\n\n{b}\n\n"]
@@ -41,29 +42,25 @@ def test_a_template_is_filled_or_refused_where_it_is_wrong(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "problem"),
+    ("text", "line", "column", "place"),
     [
-        ("Hello {name.__class__}", 1, 7, "place 'name.__class__' is not an identifier"),
-        ("a\nb {0}", 2, 3, "place '0' is not an identifier"),
-        ("a\n\nb {}", 3, 3, "place '' is not an identifier"),
-        ("{names[0]}", 1, 1, r"place 'names\[0\]' is not an identifier"),
-        ("{{ {name!r}", 1, 4, "has a conversion or a format"),
-        ("{{}} {name:>9}", 1, 6, "has a conversion or a format"),
-        ("{name:}", 1, 1, "has a conversion or a format"),
-        ("{a}{b:{c}}", 1, 4, "has a conversion or a format"),
-        ("{a} }", 1, 5, "Single '}'"),
-        ("{a}\n{", 2, 1, "Single '{'"),
-        ("{a\n\nb}", 1, 1, "expected '}'"),
+        ("Hello {name.__class__}", 1, 7, "{name.__class__}"),
+        ("a\n\nb {}", 3, 3, "{}"),
+        ("{{ {name!r}", 1, 4, "{name!r}"),
+        ("{{}} {name:>9}", 1, 6, "{name:>9}"),
+        ("{a}{b:{c}}", 1, 4, "{"),
+        ("{a} }", 1, 5, "}"),
+        ("{a\n\nb}", 1, 1, "{"),
     ],
 )
 def test_a_faulty_template_is_refused_at_its_place(
-    text: str, line: int, column: int, problem: str
+    text: str, line: int, column: int, place: str
 ) -> None:
     """The error names file, line, column and what would be legal."""
-    with pytest.raises(TemplateError, match=problem) as caught:
+    with pytest.raises(TemplateError) as caught:
         Template(text, "house/kgent.md")
-    assert str(caught.value).startswith(f"house/kgent.md:{line}:{column}: ")
-    assert ". Use {name} for a value" in str(caught.value)
+    told = f"house/kgent.md:{line}:{column}: {place!r} is no place. Use {{name}} for a value"
+    assert str(caught.value).startswith(told)
 
 
 def test_a_missing_value_names_itself() -> None:

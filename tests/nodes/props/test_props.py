@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import pytest
 from statemachine import State
 
-from polycontext.linearity import ResourceClass
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import (
     ContextMachine,
@@ -16,8 +15,6 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.machine import Region
 from polycontext.window import ContextItem, ToolCall
-
-PRIVATE = ("SYSTEM-SECRET", "ARGUMENT-SECRET", "RESULT-SECRET")
 
 
 def _session(**options: object) -> ContextSession:
@@ -48,20 +45,6 @@ def test_props_show_what_user_and_assistant_said() -> None:
         "timestamp",
         "isPreserved",
     }
-
-
-def test_no_private_text_reaches_the_props() -> None:
-    """System text, call arguments and tool results stay private, before and after a compression."""
-    session = _session(auto=False)
-    session.add_tool_turn("RESULT-SECRET " * 60, tool_call_id="c1")
-    for number in range(4):
-        session.add_assistant_turn(
-            f"Step {number} of the search is done."
-        ) if session.state is not ContextState.PRESSURED else None
-    session.compress(0.0)
-    text = json.dumps(session.render())
-    assert not [secret for secret in PRIVATE if secret in text]
-    assert "Where is my parcel?" in text
 
 
 def test_a_gist_shows_as_a_count_only() -> None:
@@ -159,41 +142,6 @@ def test_actions_are_those_that_the_server_accepts() -> None:
         props = _props(session)
         assert (props["status"], props["canSend"]) == ("thinking", False)
         assert props["actions"] == {"send": False, "compress": False, "clear": False}
-
-
-def test_a_pressured_machine_cannot_send() -> None:
-    """While pressured `canSend` is false; the send action stays available only with `auto`."""
-    for auto in (False, True):
-        session = ContextSession(200, auto=auto)
-        session.add_user_turn("hello")
-        session.add_assistant_turn("word " * 185)
-        props = _props(session)
-        assert props["canSend"] is False
-        assert props["actions"] == {"send": auto, "compress": True, "clear": True}
-
-
-def test_nobody_sends_while_calls_are_open() -> None:
-    """A user turn would part a call from its result, so neither machine nor session takes one."""
-    props = _props(_session())
-    assert (props["canSend"], props["status"]) == (False, "thinking")
-    assert props["actions"] == {"send": False, "compress": True, "clear": True}
-
-
-def test_calls_that_a_crash_left_lock_nobody_out() -> None:
-    """The server says that no answer is being written, and closes them before the next message."""
-    props = ComponentRenderer().render_chat(_session(), answering=False)
-    assert (props["canSend"], props["actions"]["send"]) == (False, True)
-
-
-@pytest.mark.parametrize("resource_class", list(ResourceClass))
-def test_only_preserved_turns_say_so(resource_class: ResourceClass) -> None:
-    """The flag isPreserved is true for PRESERVED turns alone."""
-    session = ContextSession(400)
-    session.add_user_turn("task")
-    session.add_user_turn("more", resource_class=resource_class)
-    assert session.render()["messages"][1]["isPreserved"] is (
-        resource_class is ResourceClass.PRESERVED
-    )
 
 
 class Approved(ContextMachine):

@@ -75,14 +75,6 @@ def test_a_later_decision_replaces_the_earlier() -> None:
     )
 
 
-def test_reasons_cannot_be_changed_from_outside() -> None:
-    """The caller's dict and the record part ways."""
-    reasons = {"recipe_1": "liked"}
-    curation = CurationSummary(["recipe_1"], reasons=reasons)
-    reasons["recipe_1"] = "disliked"
-    assert curation.reasons["recipe_1"] == "liked"
-
-
 def test_the_newest_known_phase_and_wish_are_told() -> None:
     """A turn that was blocked before its phase was known does not hide the one before."""
     known = TurnExecutionSummary(

@@ -8,7 +8,8 @@ import pytest
 from statemachine import State
 
 from polycontext import ContextMachine, ContextSession
-from polycontext.agents import Agent, AgentMachine, ModelRequest
+from polycontext.agents import Agent, AgentMachine
+from polycontext.agents.requests import ModelRequest
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import CONTEXT_OPERAD, IllegalDirectionError
 from polycontext.polynomial.algebra.delegation import Delegation

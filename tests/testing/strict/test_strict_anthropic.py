@@ -14,7 +14,6 @@ from polycontext.testing.strict import (
     overloaded_midway,
 )
 from tests.testing.strict.bad_anthropic import ASK, result, text, user
-from tests.vendors import StrictAnthropic
 
 REQUEST: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [ASK]}
 

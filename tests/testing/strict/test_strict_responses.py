@@ -11,7 +11,6 @@ from polycontext import ContextSession, project
 from polycontext.testing.strict import RequestRefusedError, StrictResponses, check_request
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import check
-from tests.vendors import StrictResponses, check_request
 
 Items = list[dict[str, Any]]
 
