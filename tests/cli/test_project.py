@@ -121,27 +121,6 @@ def test_a_model_says_how_much_there_is(polycontext: Command) -> None:
     assert both["gisted"]
 
 
-def test_tools_take_their_share(polycontext: Command, tmp_path: Path) -> None:
-    """Tool definitions beside the messages are taken off the budget."""
-    tools = [
-        {
-            "type": "function",
-            "function": {"name": "look", "description": "words " * 200, "parameters": {}},
-        }
-    ]
-    reports = [
-        polycontext(
-            "project",
-            saved(tmp_path, "body.json", {"messages": chat(4), **more}),
-            "--max-tokens",
-            "1000",
-            "--json",
-        ).json()["report"]
-        for more in ({}, {"tools": tools})
-    ]
-    assert reports[1]["tokens_before"] > reports[0]["tokens_before"] + 200
-
-
 def test_options_reach_the_projection(polycontext: Command, tmp_path: Path) -> None:
     """The tail, the query and repair are those of `project`."""
     long, path = (
@@ -160,17 +139,3 @@ def test_options_reach_the_projection(polycontext: Command, tmp_path: Path) -> N
     broken = saved(tmp_path, "broken.json", [user("a"), assistant(None, "x"), user("b")])
     repaired = polycontext("project", broken, "--max-tokens", "900", "--repair", "--json").json()
     assert repaired["report"]["repaired"] == ["t3"]
-
-
-def test_a_fault_in_the_second_leaves_the_first(polycontext: Command, tmp_path: Path) -> None:
-    """The conversations before an error are still printed."""
-    ran = polycontext(
-        "project",
-        saved(tmp_path, "chats.jsonl", as_lines([chat(2), {"a": 1}])),
-        "--max-tokens",
-        "500",
-        "--json",
-    )
-    assert ran.code == 2
-    assert ran.json()["report"]["reached"]
-    assert "line 2" in ran.complaint

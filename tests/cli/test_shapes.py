@@ -56,22 +56,13 @@ def test_each_shape_is_read_by_each_command(
         assert "To Vienna." in shown.out
 
 
-def test_an_error_names_the_line_of_a_message(polycontext: Command, tmp_path: Path) -> None:
-    """Also where the messages stand one a line, with blank lines between them."""
-    file = tmp_path / "chat.jsonl"
-    file.write_text(f'{LINES}\n\n{{"role": "poet", "content": "x"}}\n', encoding="utf-8")
-    ran = polycontext("project", str(file), "--max-tokens", "100")
-    assert ran.code == 2
-    assert "chat.jsonl, line 4, messages[2]: openai rule unknown-role" in ran.complaint
-
-
 def test_messages_and_conversations_do_not_mix(polycontext: Command, tmp_path: Path) -> None:
     """The first line says which of both stand one a line; the error names the other one."""
     file = tmp_path / "given.jsonl"
     lines = ['{"role": "user", "content": "Hi"}', '{"messages": []}']
     for text, problem in (
         (lines, "line 2: an object that is not a message, after messages one a line. Use one"),
-        (lines[::-1], "there is no message"),
+        (lines[::-1], "line 2: a single message among conversations"),
     ):
         file.write_text("\n".join(text), encoding="utf-8")
         ran = polycontext("project", str(file), "--max-tokens", "400")

@@ -13,7 +13,6 @@ import pytest
 from polycontext import ContextSession
 from polycontext.cli.options import complete_file, complete_session
 from polycontext.cli.terminal import QUIT, interruptible_runner, orderly_end, read_line
-from tests.cli.command import Command
 
 pty = pytest.importorskip("pty", reason="there are no pseudo terminals here")
 
@@ -64,14 +63,6 @@ def test_a_signal_ends_the_program_with_the_code_that_shells_expect(number: int)
         run()
     assert end.value.code == 128 + number
     assert signal.getsignal(number) is before
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_of_a_shell_names_the_program(polycontext: Command, shell: str) -> None:
-    """The shell asks the program for completions through a variable."""
-    ran = polycontext("completion", shell)
-    assert ran.code == 0
-    assert "_POLYCONTEXT_COMPLETE" in ran.out
 
 
 def test_sessions_are_completed_from_the_store(tmp_path: Path) -> None:

@@ -120,13 +120,6 @@ def test_a_check_of_nothing_is_refused(
     assert problem in ran.complaint
 
 
-def test_a_machine_whose_guard_is_unknown_is_refused(polycontext: Command) -> None:
-    """It could not run, so nothing is said about its policies."""
-    ran = polycontext("verify", "paying_machines:Misspelt", "--never", "pay", "--before", "approve")
-    assert ran.code == 2
-    assert "unknown method 'pay'. Did you mean 'pays'" in ran.complaint
-
-
 @pytest.mark.parametrize(("machine", "code"), [("PayingAgent", 0), ("LeakingAgent", 1)])
 def test_an_agent_is_verified_with_its_regions_and_forms(
     polycontext: Command, machine: str, code: int

@@ -121,10 +121,10 @@ async def new(one: httpx.AsyncClient) -> str:
     return str(made.json()["sessionId"])
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionStore]:
-    """Keep chats in memory, or in a file."""
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "chats.db")
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SessionStore]:
+    """Keep chats in a file."""
+    made = SQLiteStore(tmp_path / "chats.db")
     yield made
     made.close()
 
@@ -246,9 +246,9 @@ def test_pages_elsewhere_and_too_many_requests_are_refused(store: SessionStore) 
             assert (
                 await one.get("/sessions", headers={"Origin": "http://evil.example"})
             ).status_code == 403
-            assert (
-                await one.get("/sessions", headers={"Origin": "http://friend.example"})
-            ).status_code == 200
+            friend = await one.get("/sessions", headers={"Origin": "http://friend.example"})
+            allowed = friend.headers["access-control-allow-origin"]
+            assert (friend.status_code, allowed) == (200, "http://friend.example")
             assert (
                 await one.post("/sessions/x/messages", content=b"x" * 2_000_000)
             ).status_code in {404, 413}
@@ -370,7 +370,6 @@ def test_a_page_changes_the_rules_of_a_chat(store: SessionStore) -> None:
     [
         (InMemoryStore(), {"tokens": [ANN]}, "access=Access((token,))"),
         (InMemoryStore(), {"modle": "gpt-5"}, "Did you mean 'model'?"),
-        (InMemoryStore(), {"model": "gpt-99"}, "Did you mean 'gpt-5'"),
         ("chats.db", {}, 'SQLiteStore("chats.db")'),
         (InMemoryStore(), {"answering": object()}, "a function that returns"),
     ],

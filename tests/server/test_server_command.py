@@ -1,12 +1,8 @@
 """`polycontext serve`, and who answers behind it."""
 
 import asyncio
-import os
 import re
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -18,19 +14,14 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from fastapi import FastAPI, HTTPException
+from fastapi import HTTPException
 
 from polycontext.base import InvalidOptionError
 from polycontext.cli import serve as command
 from polycontext.cli.app import main
-from polycontext.models.answers import ScriptedAnswering, make_answering
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.session.usage import Usage
-from polycontext.polynomial.stores import InMemoryStore
-from polycontext.server.access import Access, Gate, Turns, is_loopback
-from polycontext.server.app import create_app
+from polycontext.server.access import Access, Gate, Turns
 from polycontext.server.connection import configuration
-from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictServer
 
 PLACE = re.compile(r"serving (http://\S+)/")
 
@@ -181,23 +172,7 @@ def test_a_token_is_asked_for(
         assert TOKEN not in repr(Access((TOKEN,))) + told
 
 
-def test_an_application_below_another_asks_for_tokens() -> None:
-    """Mounted at a path, it refuses strangers and answers users as it does alone."""
-    outer = FastAPI()
-    outer.mount("/chats", create_app(InMemoryStore(), access=Access((TOKEN,))))
-
-    async def codes() -> list[int]:
-        async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(outer), base_url="http://localhost/chats/api"
-        ) as browser:
-            user = {"Authorization": f"Bearer {TOKEN}"}
-            answers = [await browser.get("/sessions", headers=each) for each in ({}, user)]
-            return [each.status_code for each in answers]
-
-    assert asyncio.run(codes()) == [401, 200]
-
-
-@pytest.mark.parametrize("token", ["", " ", "short", "x" * 15])
+@pytest.mark.parametrize("token", ["", "x" * 15])
 def test_a_short_token_is_refused(token: str, capsys: pytest.CaptureFixture[str]) -> None:
     """As that of a variable that is not set would be; what it is stays untold."""
     assert main(["serve", "--port", "0", "--token", token, "--token", TOKEN]) == 2
@@ -207,7 +182,7 @@ def test_a_short_token_is_refused(token: str, capsys: pytest.CaptureFixture[str]
         Access((token,))
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.7", "chats.example"])  # noqa: S104
+@pytest.mark.parametrize("host", ["::", "chats.example"])
 def test_a_host_that_others_reach_needs_a_token(
     host: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -251,6 +226,9 @@ def test_no_header_gets_around_the_limits(
             for n, each in enumerate(names)
         )
         assert codes == {401: 20, 429: 40}
+        # The right token is never refused.
+        right = browser.get("/sessions", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert right.status_code == 200
 
 
 @pytest.mark.gate
@@ -289,19 +267,6 @@ def iter_until(texts: Iterator[str], last: str) -> Iterator[str]:
         yield text
         if last in text:
             return
-
-
-@pytest.mark.parametrize("tokens", ["", "  "])
-def test_a_variable_with_no_token_in_it_lets_nobody_in(
-    tokens: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A token variable without a usable token prevents the server from starting."""
-    monkeypatch.setenv("POLYCONTEXT_TOKEN", tokens)
-    monkeypatch.setattr(
-        "polycontext.cli.serve._bind", lambda host, port: pytest.fail("it is served")
-    )
-    assert main(["serve", "--port", "0"]) == 2
-    assert re.search("at least 16 characters|POLYCONTEXT_TOKEN", capsys.readouterr().err)
 
 
 class Request:
@@ -345,12 +310,6 @@ def test_a_proxy_is_believed_where_it_is_named(proxies: tuple[str, ...], seen: s
         await send({"type": "http.response.body", "body": scope["client"][0].encode()})
 
     assert asyncio.run(client_of(configuration(told, proxies))) == seen
-
-
-def test_a_proxy_is_an_address(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not everybody, whose word would be taken for anything."""
-    assert main(["serve", "--port", "0", "--proxy", "*"]) == 2
-    assert "--proxy * is not an address" in capsys.readouterr().err
 
 
 def talk_to(
@@ -398,9 +357,7 @@ async def whole(scope: Any, receive: Any, send: Any) -> None:
             await send({"type": "http.response.body"})
 
 
-@pytest.mark.parametrize(
-    "second", [b"GE", b"POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 9\r\n\r\n{"]
-)
+@pytest.mark.parametrize("second", [b"POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 9\r\n\r\n{"])
 def test_half_a_request_behind_a_whole_one_is_not_waited_for(second: bytes) -> None:
     """A half request behind a whole one times out after the first was answered."""
 
@@ -523,23 +480,6 @@ def test_a_user_is_not_replaced_by_strangers() -> None:
     talk_at_once(Gate(whole, access, Turns()), steps)
 
 
-@pytest.mark.usefixtures("three_connections")
-def test_the_connections_of_a_user_do_not_close_the_new_ones_of_others() -> None:
-    """Whoever holds all places gives up one of their own."""
-    ann, ben = ("Authorization: Bearer " + f"{name}-own-secret-token" for name in ("ann", "ben"))
-    access = Access(("ann-own-secret-token", "ben-own-secret-token"))
-
-    async def steps(come: Callable[[], Any]) -> None:
-        path = "GET /api/x HTTP/1.1"
-        for _ in range(3):
-            assert await answered(await come(), ann, first=path) == b"200"
-        new = await come()
-        assert await answered(await come(), ann, first=path) == b"200"
-        assert await answered(new, ben, first=path) == b"200"
-
-    talk_at_once(Gate(whole, access, Turns()), steps)
-
-
 def test_a_client_that_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full buffer that nobody empties ends the connection; one that is read does not."""
     monkeypatch.setattr("polycontext.server.connection.MOST_SECONDS", 0.5)
@@ -582,23 +522,6 @@ def test_a_body_is_not_read_before_the_token_is_checked(
     assert said.startswith(b"HTTP/1.1 401"), said
 
 
-def test_wrong_tokens_do_not_lock_the_right_one_out(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After any number of wrong tokens from the same address the right one is accepted."""
-    with (
-        served(capsys, monkeypatch, "--token", TOKEN) as (url, _),
-        httpx.Client(base_url=f"{url}/api", timeout=60) as browser,
-    ):
-        codes = [
-            browser.get("/sessions", headers={"Authorization": f"Bearer wrong-{n}"}).status_code
-            for n in range(40)
-        ]
-        assert codes == [401] * 30 + [429] * 10
-        right = browser.get("/sessions", headers={"Authorization": f"Bearer {TOKEN}"})
-        assert right.status_code == 200
-
-
 def test_tokens_are_read_from_a_file(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
@@ -615,16 +538,6 @@ def test_tokens_are_read_from_a_file(
     place.write_text("\n")
     assert main(["serve", "--port", "0", "--token-file", str(place)]) == 2
     assert "at least 16 characters" in capsys.readouterr().err
-
-
-def test_no_page_loads_scripts_from_elsewhere(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """FastAPI's own pages do: they are not served; the document that they show is."""
-    with served(capsys, monkeypatch) as (url, _), httpx.Client(base_url=url) as browser:
-        for path in ("/docs", "/redoc", "/docs/oauth2-redirect"):
-            assert browser.get(path).status_code == 404
-        assert browser.get("/openapi.json").json()["info"]["title"] == "polycontext"
 
 
 @pytest.mark.parametrize(
@@ -650,120 +563,4 @@ def test_mistakes_are_told(
     assert "tiger" not in err
 
 
-def test_a_port_that_is_taken_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """The system's own words, and no traceback."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert main(["serve", "--port", str(taken.getsockname()[1])]) == 1
-    assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
-
-
-def test_it_stops_on_a_signal(tmp_path: Any) -> None:
-    """SIGTERM ends the event streams at once, and the partial answer is stored."""
-    path, whole, over = tmp_path / "chats.db", "Plums and pears. " * 20, threading.Event()
-
-    class Halting(StrictChat):
-        def stream(self, request: Any, **options: Any) -> Any:
-            for number, event in enumerate(super().stream(request, **options)):
-                if number == 6:
-                    assert over.wait(60)
-                yield event
-
-    with StrictServer((Halting(lambda _: whole),)) as model:
-        command = [
-            sys.executable,
-            "-m",
-            "polycontext",
-            "serve",
-            "--port",
-            "0",
-            "--store",
-            str(path),
-        ]
-        command += ["--base-url", f"{model.url}/v1", "--model", "gpt-5"]
-        environment = {**os.environ, "OPENAI_API_KEY": "none"}
-        with subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, env=environment
-        ) as process:
-            assert process.stderr is not None
-            try:
-                found = PLACE.search(process.stderr.readline())
-                assert found
-                with httpx.Client(base_url=f"{found[1]}/api/sessions/", timeout=30) as browser:
-                    name = browser.post(f"{found[1]}/api/sessions").json()["sessionId"]
-                    browser.post(f"{name}/messages", json={"content": "What is on the shelves?"})
-                    with browser.stream("GET", f"{name}/events") as told:
-                        heard = ""
-                        for text in told.iter_text():
-                            if "delta" in text and "delta" not in heard:
-                                process.send_signal(signal.SIGTERM)
-                            heard += text
-                assert process.wait(60) in {0, -signal.SIGTERM}
-                # Nobody had to be cut off.
-                assert process.stderr.read() == ""
-            finally:
-                over.set()
-                process.kill()
-    # It was closed: what was written stands in the file itself.
-    assert not path.with_name(f"{path.name}-wal").exists()
-    said = [turn.text for turn in _kept(path).log()]
-    assert said[0] == "What is on the shelves?"
-    assert whole.startswith(said[1])
-    assert said[1] != whole
-
-
-def test_which_hosts_are_this_machine() -> None:
-    """By number and by name."""
-    assert [*map(is_loopback, ("127.0.0.1", "127.3.2.1", "::1", "localhost"))] == [True] * 4
-    assert [*map(is_loopback, ("0.0.0.0", "::", "example.org", ""))] == [False] * 4  # noqa: S104
-
-
 # --- who answers ----------------------------------------------------------------------
-
-
-async def said_by(answers: Any, session: ContextSession) -> str:
-    """Return the whole of an answer."""
-    try:
-        return "".join([piece async for piece in answers.answer(session)])
-    finally:
-        await answers.aclose()
-
-
-@pytest.mark.parametrize(
-    ("provider", "name"),
-    [(StrictChat, "gpt-5"), (StrictAnthropic, "claude-opus-4-7")],
-    ids=["openai", "anthropic"],
-)
-def test_an_endpoint_answers_and_its_counts_are_learned(
-    provider: Callable[..., Any], name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Streamed, with the system prompt where the vendor wants it."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
-    asked: list[Any] = []
-    learned: list[Any] = []
-    session = ContextSession(8000)
-
-    def reply(request: Any) -> str:
-        asked.append(request)
-        return "Plums and pears."
-
-    monkeypatch.setattr(Usage, "reported", lambda _, response: learned.append(response))
-    session.add_system("Never open a jar.")
-    session.add_user_turn("What is on the shelves?")
-    with StrictServer((provider(reply),)) as server:
-        url = server.url if provider is StrictAnthropic else f"{server.url}/v1"
-        assert asyncio.run(said_by(make_answering(url, name), session)) == "Plums and pears."
-    assert "Never open a jar." in str(asked)
-    assert len(learned) == 1
-
-
-def test_without_one_a_script_answers() -> None:
-    """It says what it was told, and that it is none."""
-    session = ContextSession(8000)
-    session.add_user_turn("What is on the shelves?")
-    said = asyncio.run(said_by(make_answering(None, None), session))
-    assert "5 words" in said
-    assert "shelves?" in said
-    assert isinstance(make_answering(None, None), ScriptedAnswering)
-    with pytest.raises(InvalidOptionError):
-        make_answering("ftp://host", "gpt-5")

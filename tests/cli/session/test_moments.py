@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polycontext import ContextSession
-from tests.cli.command import assistant, chat, user
+from tests.cli.command import assistant, user
 from tests.cli.session.conftest import Asked
 
 
@@ -85,16 +85,6 @@ def test_a_rewind_said_again_with_its_key_is_done_once(four: Asked) -> None:
     )
     assert first == second
     assert four("rewind", "t1", "--expected-revision", "4").code == 1
-
-
-def test_what_was_compressed_comes_back(small: Asked) -> None:
-    """Before a compression everything stood word for word, and does again."""
-    small("append", stdin=json.dumps(chat(4, 15)))
-    before = said(small)
-    small("compress", "--target", "0")
-    assert said(small) != before
-    small("rewind", "t4")
-    assert said(small) == before
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.progress import Progress
 
 from polycontext import ContextSession
-from polycontext.cli import output
-from polycontext.cli.session import messages
 from tests.cli.command import (
     Command,
     as_lines,
@@ -94,57 +91,6 @@ def test_messages_come_in_any_shape(small: Asked, store: Path, data: Any, said: 
     assert log(store) == said
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {
-            "id": "m",
-            "type": "message",
-            "role": "assistant",
-            "model": "x",
-            "content": TEXT,
-            "stop_reason": "end_turn",
-            "usage": {},
-        },
-        {
-            "id": "c",
-            "object": "chat.completion",
-            "choices": [{"index": 0, "message": assistant("Hello"), "finish_reason": "stop"}],
-        },
-        {
-            "id": "r",
-            "object": "response",
-            "error": None,
-            "output": [
-                {
-                    "type": "message",
-                    "role": "assistant",
-                    "content": [{"type": "output_text", "text": "Hello"}],
-                }
-            ],
-        },
-    ],
-    ids=["anthropic", "openai", "responses"],
-)
-def test_the_answer_of_a_provider_goes_in_as_it_came(
-    small: Asked, store: Path, answer: Any
-) -> None:
-    """The answer of each of the three APIs can be appended as it was received."""
-    small("append", "--role", "user", "Hi")
-    assert small("append", stdin=json.dumps(answer)).code == 0
-    assert log(store) == ["Hi", "Hello"]
-
-
-def test_a_file_is_read_where_it_is_named(small: Asked, tmp_path: Path, store: Path) -> None:
-    """`--from` names a file of messages or, with a role, of text."""
-    assert small("append", "--from", saved(tmp_path, "a.json", [user("a")])).code == 0
-    assert (
-        small("append", "--role", "assistant", "--from", saved(tmp_path, "b.txt", "b\nc\n")).code
-        == 0
-    )
-    assert log(store) == ["a", "b\nc"]
-
-
 def test_a_tool_is_called_and_answered(small: Asked, store: Path) -> None:
     """An open call is listed and blocks `messages` until its result is appended."""
     waiting = small(
@@ -179,26 +125,6 @@ def test_a_call_that_nobody_answers_any_more_is_closed(small: Asked, store: Path
         )
     assert small("append", "--role", "user", "Well?").code == 0
     assert log(store) == ["Look.", "", *["[no result: it was stopped]"] * 2, "Well?"]
-
-
-def test_json_tells_what_came_of_it(small: Asked) -> None:
-    """`--json` prints the session's revision and size, the added ids, and the compression."""
-    told = small("append", "--json", stdin=json.dumps(chat(30))).json()
-    assert {name: told[name] for name in ("session", "revision", "max_tokens", "repaired")} == {
-        "session": "s",
-        "revision": told["revision"],
-        "max_tokens": 400,
-        "repaired": [],
-    }
-    assert len(told["added"]) == 30
-    assert told["compression"]["tokens_after"] < told["compression"]["tokens_before"]
-    assert 0 < told["pressure"] == pytest.approx(told["tokens"] / 400, abs=1e-4)
-
-
-def test_an_assistant_that_speaks_first_is_told_of(small: Asked) -> None:
-    """A line that opens is put in, and said to be."""
-    ran = small("append", "--role", "assistant", "Welcome!")
-    assert "added automatically, to keep the order valid: t1" in ran.out
 
 
 def test_all_or_none(small: Asked, store: Path) -> None:
@@ -290,33 +216,6 @@ def test_a_session_of_a_program_is_not_shrunk_unasked(ask: Asked, store: Path) -
     assert ask("show", "--max-tokens", "100000", "--json").json()["tokens"] == tokens
 
 
-def test_what_cannot_fit_is_truncated_or_refused(small: Asked, store: Path) -> None:
-    """A user message over the window is truncated, or rejected with `--oversize error`."""
-    long = "word " * 600
-    ran = small("append", "--role", "user", "--oversize", "error", stdin=long)
-    assert (ran.code, "the budget is 400" in ran.complaint) == (1, True)
-    assert small("append", "--role", "user", stdin=long).code == 0
-    assert log(store) == [long]
-
-
-def test_a_long_input_shows_a_bar_on_a_terminal_only(
-    small: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A progress bar counts bytes on a terminal, and does not appear elsewhere."""
-    moved: list[float] = []
-    monkeypatch.setattr(output, "LONG", 0)
-    monkeypatch.setattr(messages, "MANY", 1)
-    monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
-    file = saved(tmp_path, "a.jsonl", as_lines(chat(4)))
-    assert small("append", "--from", file).err == ""
-    assert moved == []
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    ran = small("append", "--from", file, "--json")
-    assert sum(moved) == file.stat().st_size
-    assert len(ran.json()["added"]) == 4
-    assert "adding 4 messages" in ran.err
-
-
 def test_an_id_that_is_there_is_not_made_anew(small: Asked, store: Path) -> None:
     """`new` refuses an id that a session has, and a mistake in its options makes no file."""
     ran = small("new")
@@ -332,16 +231,6 @@ def test_an_id_that_is_there_is_not_made_anew(small: Asked, store: Path) -> None
         assert small("new", "--store", other, *options).code in (1, 2)
     assert small("new", "--store", other, of="").code == 2
     assert not other.exists()
-
-
-def test_the_environment_names_the_store(
-    polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """`--store` goes before POLYCONTEXT_STORE."""
-    monkeypatch.setenv("POLYCONTEXT_STORE", str(tmp_path / "a.db"))
-    assert polycontext("session", "new", "s").code == 0
-    assert polycontext("session", "new", "s", "--store", f"sqlite:///{tmp_path}/b.db").code == 0
-    assert {path.name for path in tmp_path.glob("*.db")} == {"a.db", "b.db"}
 
 
 def test_sessions_are_kept_in_the_folder_of_data(
@@ -397,14 +286,6 @@ def test_what_writes_more_than_once_takes_no_guard(
         True,
     )
     assert small("show", "--json").json()["revision"] == 0
-
-
-def test_a_name_in_brackets_needs_a_root(polycontext: Command, tmp_path: Path) -> None:
-    """Without `--root` the text is added as it is, and a line says that nothing is attached."""
-    store = ("--store", tmp_path / "a.db")
-    polycontext("session", "new", "s", "--max-tokens", "500", *store)
-    ran = polycontext("session", "append", "s", "Explain [@src/agent.py]", *store)
-    assert (ran.code, ran.err) == (0, "[@src/agent.py] attaches nothing without --root DIR\n")
 
 
 def test_a_file_in_the_place_of_a_text_is_read_or_told(

@@ -256,7 +256,7 @@ OFFERED = (
 )
 
 
-@pytest.mark.parametrize("edits", sizes(120, 500))
+@pytest.mark.parametrize("edits", sizes(60, 500))
 def test_random_edits_leave_what_python_says(page: Tab, edits: int) -> None:
     """After each random edit, the four invariants hold and the page matches the Python document."""
     draw, writer = random.Random(19), Writer(page)  # noqa: S311 - no secret

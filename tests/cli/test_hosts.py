@@ -43,17 +43,6 @@ def test_an_interrupted_call_is_mended(polycontext: Command, tmp_path: Path) -> 
     assert done.code == 0, done.err
 
 
-def test_a_fault_names_the_line_of_its_row(polycontext: Command, tmp_path: Path) -> None:
-    """What is broken is refused with the line on which it stands."""
-    broken = claude_code(STEPS)
-    broken[1]["message"] = {"role": "user", "content": [{"type": "tool_use", "id": 3}]}
-    done = polycontext(
-        "project", saved(tmp_path, "s.jsonl", as_lines(broken)), "--max-tokens", 4000
-    )
-    assert done.code == 2
-    assert "line 2" in done.err
-
-
 @pytest.mark.parametrize(
     "broken",
     [
