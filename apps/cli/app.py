@@ -27,7 +27,7 @@ from polycontext.base import (
 )
 
 from .command import Group
-from .errors import message_of
+from .errors import about_option, message_of
 from .output import (
     FAULT,
     USAGE,
@@ -112,6 +112,8 @@ def _explanation(error: Exception) -> tuple[str, int]:
             return str(error), error.code
         case click.UsageError(ctx=click.Context() as context):
             message = error.format_message()
+            if isinstance(error, click.NoSuchOption):
+                message = about_option(error)
             end = "" if message.endswith((".", "?")) else "."
             return f"{message}{end} Try {context.command_path} --help.", USAGE
         case click.ClickException():

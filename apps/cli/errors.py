@@ -68,6 +68,19 @@ def about_flag(error: InvalidOptionError, context: click.Context) -> str | None:
     return f"Invalid value for {flag}: {safe_repr(error.value):.200}. Use {legal}."
 
 
+def about_option(error: click.NoSuchOption) -> str:
+    """Return the message about an unknown option, with the one that is meant, or all."""
+    from polycontext.base import guesses  # noqa: PLC0415 - errors are rare
+
+    assert error.ctx is not None
+    flags = [max(each.opts, key=len) for each in error.ctx.command.params if each.opts[0][0] == "-"]
+    known = {each.lstrip("-").replace("-", "_"): each for each in flags}
+    meant = guesses.keyword_for(error.option_name.lstrip("-").replace("-", "_"), known)
+    return (
+        f"No such option {error.option_name!r}. Use {known[meant] if meant else ', '.join(flags)}."
+    )
+
+
 def _name(param: click.Parameter, context: click.Context) -> str:
     """Return the flag of an option, or an argument as the help shows it."""
     if isinstance(param, click.Option):

@@ -154,11 +154,8 @@ def test_an_endpoint_answers_and_a_known_model_has_its_window(
     ("options", "code", "told"),
     [
         (("s",), 2, "the session has no store. Pass --store."),
-        (("--model", "m", "--base-url", "ftp://host"), 2, "beginning with http://"),
         (("--base-url", "http://localhost"), 2, "the name of the model at that address"),
-        (("--max-tokens", "0"), 2, "max-tokens"),
         (("--model", "gpt-5"), 1, "the model cannot be called"),
-        (("--model", "gpt5"), 1, "unknown model 'gpt5'. Did you mean 'gpt-5'"),
     ],
 )
 def test_options_that_cannot_be_are_refused_in_one_line(

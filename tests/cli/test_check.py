@@ -91,14 +91,6 @@ def test_openais_formats_are_judged_too(polycontext: Command, tmp_path: Path) ->
         assert [(each["provider"], each["index"]) for each in told] == [("openai-responses", 1)]
 
 
-def test_a_request_of_gemini_is_judged(polycontext: Command, tmp_path: Path) -> None:
-    """Its messages are `contents`."""
-    answer = {"functionResponse": {"name": "look", "response": {}}}
-    contents = [{"role": "user", "parts": [{"text": "a"}]}, {"role": "user", "parts": [answer]}]
-    ran = polycontext("check", saved(tmp_path, "a.json", {"contents": contents}), "--json")
-    assert [(each["provider"], each["index"]) for each in ran.json()["findings"]] == [("gemini", 1)]
-
-
 @pytest.mark.parametrize("given", ["[1, 2]", '["Hello"]'])
 def test_the_advice_is_in_json_words(polycontext: Command, tmp_path: Path, given: str) -> None:
     """It names nothing that only a Python program has."""

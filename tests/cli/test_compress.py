@@ -14,6 +14,7 @@ from polycontext.cli import compress
 from tests.bulk.data_sets import BUDGET, as_lines, little_space, read, rows, saved
 from tests.cli.command import Command
 
+BOMBS = (("bomb", ".gz"), ("bomb", ".zst"), ("line", ""), ("row", ""))
 SMALL = ("--max-tokens", BUDGET, "--workers", 1)
 
 
@@ -46,8 +47,13 @@ def test_rejected_rows_end_with_1(polycontext: Command, tmp_path: Path) -> None:
 
 @pytest.mark.gate
 @pytest.mark.no_cover
-@pytest.mark.parametrize("name", ["bomb.jsonl.gz", "bomb.jsonl.zst", "line.jsonl", "row.jsonl"])
-@pytest.mark.parametrize("command", ["compress", "certify"])
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("certify", "bomb.jsonl.gz"),
+        *(("compress", f"{name}.jsonl{end}") for name, end in BOMBS),
+    ],
+)
 def test_no_file_takes_more_than_300_megabytes(command: str, name: str, tmp_path: Path) -> None:
     """Small files that unpack to gigabytes, a line without an end, and a row up to the limit."""
     source = tmp_path / name
@@ -57,7 +63,7 @@ def test_no_file_takes_more_than_300_megabytes(command: str, name: str, tmp_path
         row = {"messages": [{"role": next(roles), "content": each} for each in said]}
         source.write_text(json.dumps(row) + "\nnot JSON\n", encoding="utf-8")
     else:
-        bulk.bomb(source, 600)
+        bulk.bomb(source, 400)
     output = [tmp_path / "out.jsonl"] if command == "compress" else []
     _, megabytes = bulk.measured(command, source, *output, "--max-tokens", 1_000)
     assert megabytes < 300

@@ -16,13 +16,11 @@ def _file(folder: Path, host: str) -> Path:
 
 @pytest.mark.parametrize("host", [*WRITERS, *RECORDS])
 def test_they_are_read(host: str, polycontext: Command, tmp_path: Path) -> None:
-    """`project`, `replay`, `check` and `session append` take the files of each host."""
+    """`project` and `session append` take the files of each host."""
     file = _file(tmp_path, host)
     done = polycontext("project", file, "--max-tokens", 4000)
     assert done.code == 0, done.err
     assert ("in cents" if host in WRITERS else "fixed") in done.out
-    assert polycontext("replay", file, "--max-tokens", 4000).code == 0
-    assert polycontext("check", file).code == 0
     store = ("--store", tmp_path / "store.db")
     assert polycontext("session", "new", "s", "--max-tokens", 4000, *store).code == 0
     appended = polycontext("session", "append", "s", "--from", file, *store)

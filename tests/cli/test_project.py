@@ -55,9 +55,7 @@ def test_json_is_one_object_ready_to_be_sent(polycontext: Command) -> None:
     assert report["gisted"]
 
 
-@pytest.mark.parametrize(
-    ("path", "budget"), [(EXAMPLE, 600), (EXAMPLE, 1200), (ANTHROPIC_EXAMPLE, 600)]
-)
+@pytest.mark.parametrize(("path", "budget"), [(EXAMPLE, 600), (ANTHROPIC_EXAMPLE, 600)])
 def test_projecting_the_output_changes_nothing(
     polycontext: Command, path: Path, budget: int
 ) -> None:
@@ -108,17 +106,6 @@ def test_a_budget_that_cannot_be_met_is_a_no(polycontext: Command) -> None:
     assert f"{EXAMPLE}, line 1: the conversation needs at least" in ran.complaint
     assert "the budget is 20" in ran.complaint
     assert "Shorten it, or raise --max-tokens." in ran.complaint
-
-
-def test_a_model_says_how_much_there_is(polycontext: Command) -> None:
-    """A model sets the budget to its window less the reply; `--max-tokens` can lower it."""
-    by_model = polycontext("project", EXAMPLE, "--model", "gpt-4", "--json").json()["report"]
-    assert (by_model["max_tokens"], by_model["dropped"], by_model["gisted"]) == (8_192, [], [])
-    both = polycontext(
-        "project", EXAMPLE, "--model", "gpt-4", "--max-tokens", "1200", "--json"
-    ).json()["report"]
-    assert both["tokens_after"] <= both["max_tokens"] == 1_200
-    assert both["gisted"]
 
 
 def test_options_reach_the_projection(polycontext: Command, tmp_path: Path) -> None:

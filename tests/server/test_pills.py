@@ -143,10 +143,9 @@ async def test_a_source_that_fails_is_no_end_of_completion(
                 raise ConnectionError("of an address that is nobody's business")
             return super().entries()
 
-    source = Flaky({"notes": "plums"})
-    async with served(source) as page:
+    async with served(Flaky({"notes": "plums"})) as page:
         assert await page.get("/completions") == {"completions": []}
-        source.down = False
+        Flaky.down = False
         (await page.chat()).sources._until = 0
         assert (await page.get("/completions"))["completions"][0]["name"] == "notes"
     assert "nobody's business" in caplog.text

@@ -191,6 +191,7 @@ def test_of_rows_that_were_withheld_before_only_those_change_that_pay() -> None:
     assert _sent(_user("Fix it."), _call(1), _result(TABLE))[2] != TABLE
 
 
+@pytest.mark.gate
 def test_what_is_remembered_is_bounded_and_saves_only_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was forgotten is made again, in the same words."""
     monkeypatch.setattr(module, "_REMEMBERED", 16_000)

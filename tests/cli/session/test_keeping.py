@@ -39,20 +39,13 @@ def test_old_words_expire_and_the_view_stays(small: Asked) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("export", "--format", "poet"), "'poet'"),
-        (("import", "--as", ""), "s: cannot be read"),
         (("forget",), "nothing to forget was given"),
         (("forget", "t1", "--older-than", "1"), "nothing to forget was given"),
         (
             ("forget", "t1"),
             "this cannot be undone, and there is no terminal to confirm on. Add --yes.",
         ),
-        (("forget", "--older-than", "-1", "--yes"), "--older-than"),
         (("forget", "--older-than", "nan", "--yes"), "Invalid value for --older-than: nan. Use"),
-        (("forget", "--max-bytes", "1.5", "--yes"), "--max-bytes"),
-        (("search",), "TEXT"),
-        (("search", "x", "--limit", "0"), "--limit"),
-        (("append", "--close-calls"), "--close-calls"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -15,24 +15,11 @@ from tests.cli.command import Command, user
 from tests.cli.session.conftest import Asked
 
 COMMANDS = (
-    *(
-        ("append", "--role", "user", "x"),
-        ("show",),
-        ("messages",),
-        ("compress",),
-        ("recall", "t1"),
-        ("explain", "t1"),
-        ("delete", "--yes"),
-    ),
-    *(
-        ("search", "x"),
-        ("export",),
-        ("forget", "--max-bytes", "1", "--yes"),
-        ("append", "--close-calls", "x"),
-        ("fork", "t"),
-        ("forget", "t1", "--yes"),
-        ("rewind", "1"),
-    ),
+    ("append", "--role", "user", "x"),
+    ("delete", "--yes"),
+    ("export",),
+    ("fork", "t"),
+    ("forget", "t1", "--yes"),
 )
 
 
@@ -44,23 +31,13 @@ USAGE: tuple[tuple[tuple[object, ...], str], ...] = (
         "--role tool and --tool-call-id go together",
     ),
     (("append", "--role", "user", "x", "--from", "y"), "there is a text and --from"),
-    (("append", "--role", "poet", "x"), "'poet'"),
-    (("append", "--from", "gone.json"), "gone.json: cannot be read"),
     (
         ("append", "--role", "user", "x", "--idempotency-key", ""),
         "-key: ''. Use a text",
     ),
-    (("append", "--role", "user", "x", "--expected-revision", "-1"), "--expected-revision"),
     (("append", "--role", "user", "x", "--model", "gpt5"), "unknown model 'gpt5'"),
-    (("append", "--role", "user", "x", "--format", "x"), "--format"),
-    (("compress", "--target", "2"), "--target"),
-    (("messages", "--format", "auto"), "--format"),
     (("messages", "--body", "{"), "--body is not JSON"),
     (("messages", "--body", "[]"), "--body is not an object"),
-    (("show", "--max-tokens", "0"), "--max-tokens"),
-    (("show", "--timeout", "-1"), "--timeout"),
-    (("recall",), "ID"),
-    (("explain",), "ID"),
     (
         ("show", "--store", "oracle://scott:tiger@host/db?token=1"),
         "Invalid value for --store: 'oracle://***@host/db?***'. Use the path of a SQLite file",
@@ -104,11 +81,7 @@ def test_a_mistyped_path_makes_no_file(
     """Only `new` and `import` create a store; other commands report that there is none."""
     word, *more = command
     name = () if word == "list" else ("s",)
-    for store in (
-        tmp_path / "chat.bd",
-        tmp_path / "gone" / "chat.db",
-        f"sqlite:///{tmp_path}/chat.bd",
-    ):
+    for store in (tmp_path / "gone" / "chat.db", f"sqlite:///{tmp_path}/chat.bd"):
         ran = polycontext("session", word, *name, *more, "--store", store)
         assert (ran.code, ran.out) == (1, "")
         assert "no such file. Pass the path of a file that holds sessions" in ran.complaint
