@@ -154,21 +154,20 @@ def _row(
 ) -> tuple[Text | str, ...]:
     if isinstance(step, int):
         return gap_row(f"{step} more steps; --all shows them")
-    number = step.get("turn", 0)
-    kind: str | Text = step["step"]
-    if kind == "turn":
-        kind, tokens = Text(step["class"], style=_CLASSES[step["class"]]), str(step["tokens"])
-        what = excerpt(turns[number - 1], names.get(number))
-        if "list_refused" in step:
-            what = Text(f"no request: {one_line(step['list_refused'])}", style="yellow")
-    elif kind == "refused":
-        kind, tokens = Text(kind, style="bold red"), ""
-        what = Text(one_line(step["reason"]), style="red")
-    else:
+    if step["step"] == "compress":
         style = "blue" if saves(step) else "dim"
         change = Text(f"{step['tokens_after'] - step['tokens_before']:+d}", style=style)
         what = Text(_yielded(step), style=style)
         return "", Text("compress", style=style), "", change, *_standing(step), what
+    number = step["turn"]
+    if step["step"] == "refused":
+        kind, tokens = Text("refused", style="bold red"), ""
+        what = Text(one_line(step["reason"]), style="red")
+    else:
+        kind, tokens = Text(step["class"], style=_CLASSES[step["class"]]), str(step["tokens"])
+        what = excerpt(turns[number - 1], names.get(number))
+        if "list_refused" in step:
+            what = Text(f"no request: {one_line(step['list_refused'])}", style="yellow")
     return str(number), step["role"], kind, tokens, *_standing(step), what
 
 
