@@ -190,3 +190,15 @@ def test_where_a_turn_stands(tmp_path: Path) -> None:
     messages = [user("a"), assistant(None, "x", "y"), result("x", "1"), user("b")]
     (conversation,) = read(tmp_path, "[\n" + ",\n".join(map(json.dumps, messages)) + "\n]")
     assert conversation.where(5, repair=True) == "line 5, messages[3]"
+
+
+def test_messages_of_a_host_alone_are_refused_by_name(tmp_path: Path) -> None:
+    """An export is read; a part of it is refused, and the error names the message and the host."""
+    said = {"info": {"role": "user"}, "parts": [{"type": "text", "text": "Fix the price."}]}
+    with pytest.raises(InvalidMessagesError, match=r"messages\[0\] .* an OpenCode export"):
+        read(tmp_path, {"messages": [said]})
+
+
+def test_the_line_of_a_place_that_is_not_there_is_that_of_what_holds_it() -> None:
+    """A missing key is reported where the object begins."""
+    assert Document("any", 5, {"a": {}}, '{\n"a": {}}').line_of(("a", "b", 3)) == 6

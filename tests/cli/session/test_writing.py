@@ -256,3 +256,16 @@ def test_a_file_in_the_place_of_a_text_is_read_or_told(
     assert "To attach it, use --root . '[@notes.md]'; to say it, --role user." in ran.complaint
     assert small("show", "--json").json()["revision"] == 0
     assert small("append", "--role", "user", "mesages.json").code == 0
+
+
+def test_a_text_is_read_from_a_file_or_standard_input(
+    small: Asked, store: Path, tmp_path: Path
+) -> None:
+    """Without its last line end; what is blank or no text is refused."""
+    file = saved(tmp_path, "b.txt", "b\nc\n")
+    assert small("append", "--role", "user", stdin="a\r\n").code == 0
+    assert small("append", "--role", "assistant", "--from", file).code == 0
+    assert log(store) == ["a", "b\nc"]
+    for data in (b"\n", b"\xff"):
+        ran = small("append", "--role", "user", stdin=data)
+        assert (ran.code, "<stdin>: " in ran.complaint) == (2, True)
