@@ -88,7 +88,8 @@ async def chatting(
 ) -> AsyncGenerator[Front]:
     """Open a chat, a new one or the one with a name, of an application over a store."""
     model = model or Model()
-    app = create_app(store or InMemoryStore(), lambda: model, **{"max_tokens": 8_000, **options})
+    settings: dict[str, Any] = {"max_tokens": 8_000, **options}
+    app = create_app(store or InMemoryStore(), lambda: model, **settings)
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="http://localhost/api", timeout=60
     ) as browser:

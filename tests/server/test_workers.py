@@ -138,7 +138,7 @@ def test_commands_work_beside_a_server(tmp_path: Path) -> None:
 def test_workers_that_are_killed_lose_no_turn(tmp_path: Path) -> None:
     """Clients of two workers, one of which is killed, go on and lose nothing they were told of."""
     store, begun = tmp_path / "chats.db", monotonic()
-    clients, killed = asyncio.run(run(store, seconds=8, clients=5, workers=2, every=3, pause=0.3))
+    clients, killed = asyncio.run(run(store, seconds=12, clients=10, workers=2, every=5, pause=0.3))
     assert judge(store, clients) == (0, 0, 0)
     assert killed
     assert all(client.said and not client.refused for client in clients)
