@@ -57,13 +57,15 @@ def test_the_rooms_keep_the_contract() -> None:
 
 
 @pytest.mark.gate
-@pytest.mark.parametrize(("lower", "upper"), [*pairwise(ROOMS), ("base", "nodes")])
-def test_an_upward_import_is_rejected(tmp_path: Path, lower: str, upper: str) -> None:
-    """An import from a room to the next one above breaks the contract, which names both."""
+def test_an_upward_import_is_rejected(tmp_path: Path) -> None:
+    """An import from any room to the next one above breaks the contract, which names both."""
     place = copy_of_the_rooms(tmp_path)
-    (place / "polycontext" / lower / "upward.py").write_text(f"import polycontext.{upper}\n")
+    pairs = [*pairwise(ROOMS), ("base", "nodes")]
+    for lower, upper in pairs:
+        file = place / "polycontext" / lower / f"upward_{upper}.py"
+        file.write_text(f"import polycontext.{upper}\n")
     result = lint(tmp_path, place)
     assert result.returncode == 1, result.stdout + result.stderr
-    assert f"polycontext.{lower} is not allowed to import polycontext.{upper}" in " ".join(
-        result.stdout.split()
-    )
+    told = " ".join(result.stdout.split())
+    for lower, upper in pairs:
+        assert f"polycontext.{lower} is not allowed to import polycontext.{upper}" in told

@@ -27,7 +27,7 @@ from polycontext.base import (
 )
 
 from .command import Group
-from .errors import about_usage, message_of
+from .errors import about_option, message_of
 from .output import (
     FAULT,
     USAGE,
@@ -111,7 +111,9 @@ def _explanation(error: Exception) -> tuple[str, int]:
         case CommandError():
             return str(error), error.code
         case click.UsageError(ctx=click.Context() as context):
-            message = about_usage(error)
+            message = error.format_message()
+            if isinstance(error, click.NoSuchOption):
+                message = about_option(error)
             end = "" if message.endswith((".", "?")) else "."
             return f"{message}{end} Try {context.command_path} --help.", USAGE
         case click.ClickException():

@@ -29,8 +29,8 @@ from polycontext.transcripts import (
     Conversation,
     arguments_of,
     opened,
-    read_bytes,
     read_conversations,
+    read_text,
 )
 
 from .command import argument, command, option
@@ -73,7 +73,7 @@ def compact(
         write(f"{host_path(host)}\n")
         return 0
     if not serve:
-        told = _answered(read_bytes(file))
+        told = _answered(read_text(file))
         write_json(told.to_data())
         if told.status is not Status.SHORTENED:
             tell(f"{told.status}: {told.tokens_before:,} tokens")
@@ -88,7 +88,7 @@ def compact(
     return 0
 
 
-def _answered(data: bytes) -> CompactAnswer:
+def _answered(data: str | bytes) -> CompactAnswer:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -1,7 +1,7 @@
 """`polycontext compress`: every conversation of a data set shortened to a budget."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Annotated
@@ -17,7 +17,7 @@ from .options import (
     WindowOptions,
     complete_file,
 )
-from .output import FAULT, CommandError, no_bar, percent, progress, tell, write, write_json
+from .output import FAULT, CommandError, progress, tell, write, write_json
 from .rows import RowOptions, pool_of
 
 
@@ -123,8 +123,11 @@ def _engine(name: str, workers: int | None, address: str | None) -> Engine:
 def _run(source: Path, output: Path, compressor: RowCompressor, engine: Engine) -> Report:
     try:
         with progress("compressing", 1.0) as update:
-            meter = _Meter(update)
-            return compress_file(source, output, compressor, engine=engine, advance=meter.advance)
+
+            def advance(now: Progress) -> None:
+                update(now.share, f"{now.rows:,} rows, {now.figures.tokens_before:,} tokens")
+
+            return compress_file(source, output, compressor, engine=engine, advance=advance)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         what = f"{output}: cannot be written: {reason}. Finished rows are kept:"
@@ -132,32 +135,6 @@ def _run(source: Path, output: Path, compressor: RowCompressor, engine: Engine) 
     except KeyboardInterrupt:
         tell("interrupted. Finished rows are kept: run the same command again to go on.", "yellow")
         raise
-
-
-class _Meter:
-    """Shows how far a run is: a bar on a terminal, otherwise a line each minute."""
-
-    def __init__(self, update: Callable[..., None]) -> None:
-        self._update = update
-        self._first: tuple[float, float, int, int] | None = None
-        self._told = monotonic()
-
-    def advance(self, now: Progress) -> None:
-        """Show the progress."""
-        figures, moment = now.figures, monotonic()
-        this = (moment, now.share, now.rows, figures.tokens_before)
-        self._first = self._first or this
-        spent, share, rows, tokens = (a - b for a, b in zip(this, self._first, strict=True))
-        rate = max(spent, 1e-9)
-        speed = f"{now.rows:,} rows, {rows / rate:,.0f} rows/s, {tokens / rate:,.0f} tokens/s"
-        self._update(completed=now.share, description=speed)
-        if self._update is no_bar and moment - self._told >= _MINUTE and share > 0:
-            self._told = moment
-            left = spent * (1 - now.share) / share / _MINUTE
-            tell(f"{percent(now.share)}: {speed}, {left:,.0f} min left")
-
-
-_MINUTE = 60.0
 
 
 def _as_text(figures: Figures) -> str:

@@ -9,9 +9,7 @@ from polycontext.base import (
     InvalidOptionError,
     UnknownNameError,
     advised,
-    did_you_mean,
     safe_repr,
-    similar,
 )
 
 _SAME = {"url": "store", "session_id": "session", "new_id": "new", "input": "source"}
@@ -70,47 +68,17 @@ def about_flag(error: InvalidOptionError, context: click.Context) -> str | None:
     return f"Invalid value for {flag}: {safe_repr(error.value):.200}. Use {legal}."
 
 
-def about_usage(error: click.UsageError) -> str:
-    """Return Click's message with what is possible: a flag, the arguments, or a value."""
-    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-        return _about_option(error.option_name, error.ctx.command)
-    is_count = type(error) is click.UsageError and error.message.startswith("Got unexpected")
-    if error.ctx is not None and (is_count or isinstance(error, click.MissingParameter)):
-        pieces = error.ctx.command.collect_usage_pieces(error.ctx)
-        problem = error.format_message().removesuffix(".")
-        return f"{problem}. Use {' '.join((error.ctx.command_path, *pieces))}."
-    # The subclasses say that a parameter is missing, or that there is none.
-    if type(error) is not click.BadParameter or error.param is None or error.ctx is None:
-        return error.format_message()
-    param, context = error.param, error.ctx
-    given = f"Invalid value for {_name(param, context)}: {error.message.partition(' is not ')[0]}"
-    match param.type:
-        case click.IntRange() | click.FloatRange() as kind:
-            whole = "a whole number" if isinstance(kind, click.IntRange) else "a number"
-            return f"{given}. Use {whole}, {_bounds(kind)}."
-        case click.Choice() as kind:
-            names = [str(each) for each in kind.choices]
-            meant = did_you_mean(similar(given.rpartition(": ")[2].strip("'"), names))
-            return f"{given}.{meant} Use {', '.join(names)}."
-        case _:
-            return error.format_message()
-
-
-def _about_option(flag: str, command: click.Command) -> str:
+def about_option(error: click.NoSuchOption) -> str:
+    """Return the message about an unknown option, with the one that is meant, or all."""
     from polycontext.base import guesses  # noqa: PLC0415 - errors are rare
 
-    if isinstance(command, click.Group):
-        return f"No option {flag!r} here. Write it after the command."
-    flags = [max(each.opts, key=len) for each in command.params if isinstance(each, click.Option)]
+    assert error.ctx is not None
+    flags = [max(each.opts, key=len) for each in error.ctx.command.params if each.opts[0][0] == "-"]
     known = {each.lstrip("-").replace("-", "_"): each for each in flags}
-    meant = guesses.keyword_for(flag.lstrip("-").replace("-", "_"), known)
-    return f"No such option {flag!r}. Use {known[meant] if meant else ', '.join(flags)}."
-
-
-def _bounds(kind: click.IntRange | click.FloatRange) -> str:
-    least = f"{'above' if kind.min_open else 'at least'} {kind.min}"
-    most = f"{'below' if kind.max_open else 'at most'} {kind.max}"
-    return least if kind.max is None else f"{least} and {most}"
+    meant = guesses.keyword_for(error.option_name.lstrip("-").replace("-", "_"), known)
+    return (
+        f"No such option {error.option_name!r}. Use {known[meant] if meant else ', '.join(flags)}."
+    )
 
 
 def _name(param: click.Parameter, context: click.Context) -> str:

@@ -20,7 +20,7 @@ from .options import (
     complete_session,
 )
 from .output import FAULT, CommandError, save, tell, write
-from .recordings.replay import ReplaySettings, replay_conversation
+from .recordings import ReplaySettings, replay_conversation
 from .session.settings import find_session, session_of
 
 

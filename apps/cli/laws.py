@@ -1,7 +1,6 @@
 """`polycontext laws`: tests of the library's laws on generated inputs or on a user's object."""
 
 import os
-import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,6 @@ from .options import Json
 from .output import (
     FAULT,
     CommandError,
-    no_bar,
     one_line,
     progress,
     write,
@@ -185,23 +183,13 @@ def _problem(verdict: Verdict) -> str:
 
 
 def _run(laws: Sequence[Law], bound: Strategies, examples: int, seed: int | None) -> list[Verdict]:
-    """Run the laws and show progress on standard error.
-
-    On a terminal the progress is a bar, otherwise one line for each law.
-    """
-    verdicts: list[Verdict] = []
+    """Run the laws and show progress on standard error."""
     with progress("laws", len(laws)) as update:
 
         def show(law: Law, tried: int) -> None:
-            done = len(verdicts) + min(tried / examples, 1.0)
-            update(completed=done, description=f"{law.room}.{law.name}")
+            update(laws.index(law) + min(tried / examples, 1.0), f"{law.room}.{law.name}")
 
-        for law in laws:
-            verdicts.append(run_law(law, examples, bound=bound, seed=seed, progress=show))
-            if update is no_bar:
-                *_, word = _row(verdicts[-1])
-                sys.stderr.write(f"{len(verdicts)}/{len(laws)} {law.room}.{law.name}: {word}\n")
-    return verdicts
+        return [run_law(law, examples, bound=bound, seed=seed, progress=show) for law in laws]
 
 
 @contextmanager

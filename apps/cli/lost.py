@@ -12,7 +12,7 @@ from polycontext.window import TiktokenCounter
 from .command import COUNT, command, option
 from .compact import messages_of
 from .options import File, Json
-from .output import FAULT, CommandError, reading, tell, write, write_json
+from .output import FAULT, CommandError, tell, write, write_json
 
 _MOST_SHOWN = 10
 _ENCODING = "o200k_base"
@@ -49,8 +49,7 @@ def lost(
     """
     if give_back and hand_over is not None:
         raise CommandError("--give-back and --hand-over print one text each. Pass one of them.")
-    with reading([file]) as advance:
-        found = [*islice(read_conversations([file], notify=tell, advance=advance), 2)]
+    found = [*islice(read_conversations([file], notify=tell), 2)]
     transcript = found[0].document.transcript
     if transcript is None or len(found) > 1:
         raise CommandError(f"{file} is no session file of a host. docs/transcripts.md lists them.")

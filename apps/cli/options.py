@@ -162,8 +162,6 @@ class SessionOptions(StoreOptions):
         Raises:
             CommandError: there is no such session, or its window has no known size.
         """
-        if not self.session:
-            raise CommandError(f"no session was given. Pass SESSION or set {SESSION}.")
         with self.open_store() as store:
             self.session = find_session(store, self.session)
             said = None if window is None else window.settings

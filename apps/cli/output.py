@@ -10,16 +10,13 @@ import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from functools import partial
 from io import StringIO, TextIOWrapper
-from itertools import islice
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import frozen
 from click.exceptions import Exit
-
-from polycontext.transcripts import size_of
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -37,8 +34,8 @@ _OBEYED = re.compile(
 """Control characters, bidirectional controls and invisible characters. Joiners count only after an
 ASCII character, because emoji and many scripts need them."""
 
-_PIECE = 1000
-"""The number of lines written at once."""
+MINUTE = 60.0
+"""The seconds between two lines about how far a task is."""
 
 _FOLDED = 20
 """The fewest columns of cells that are continued on further lines."""
@@ -124,9 +121,7 @@ def write_lines(lines: Iterable[str]) -> None:
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    left = iter(lines)
-    while piece := "".join(islice(left, _PIECE)):
-        _write(_as_json(piece))
+    _write(_as_json("".join(lines)))
 
 
 @contextmanager
@@ -177,58 +172,31 @@ class _Shown:
             yield piece if piece.control else piece._replace(text=shown(piece.text))
 
 
-def no_bar(**_: object) -> None:
-    """Do nothing: the update function when no bar is shown."""
-
-
 @contextmanager
-def progress(
-    what: str, total: float | None, *, shown: bool = True
-) -> Generator[Callable[..., None]]:
-    """Show a progress bar on a terminal and remove it at the end.
+def progress(what: str, total: float) -> Generator[Callable[[float, str], None]]:
+    """Show how far a task is: a bar on a terminal, removed at the end, otherwise a line a minute.
 
-    Yields the function that updates it, as Rich does; `no_bar` if no bar is shown.
+    Yields the function that takes how much of `total` is done, and a word about it.
     """
     console = _console(stderr=True)
-    if not shown or _verbosity == "quiet" or not console.is_terminal:
-        yield no_bar
+    if _verbosity == "quiet" or not console.is_terminal:
+        last = monotonic()
+
+        def update(done: float, about: str) -> None:
+            nonlocal last
+            if monotonic() - last >= MINUTE:
+                last = monotonic()
+                tell(f"{percent(done / total)}: {about}")
+
+        yield update
         return
     from rich.progress import Progress  # noqa: PLC0415  slow to load, rarely needed
 
     with Progress(
         console=console, transient=True, redirect_stdout=False, redirect_stderr=False
     ) as bar:
-        yield partial(bar.update, bar.add_task(what, total=total))
-
-
-LONG = 200_000
-"""The size of the input, in bytes, from which its progress is shown."""
-
-_TOLD_EACH = 100_000_000
-
-
-@contextmanager
-def reading(
-    names: Sequence[str], *, passes: int = 1, shown: bool = True
-) -> Generator[Callable[[float], None]]:
-    """Show how much of long files was read: a bar on a terminal, otherwise a line each 100 MB.
-
-    Yields the function that takes the number of further bytes; each is counted `passes` times.
-    """
-    size = size_of(names)
-    size = size and size * passes
-    with progress("reading", size, shown=shown and (size is None or size >= LONG)) as update:
-        done = 0.0
-
-        def advance(more: float) -> None:
-            nonlocal done
-            before, done = done, done + more
-            update(advance=more)
-            if update is no_bar and before // _TOLD_EACH != done // _TOLD_EACH:
-                total = "" if size is None else f" of {size // 10**6:,}"
-                tell(f"read {int(done) // 10**6:,}{total} MB")
-
-        yield advance
+        task = bar.add_task(what, total=total)
+        yield lambda done, about: bar.update(task, completed=done, description=about)
 
 
 def _console(*, stderr: bool) -> "Console":

@@ -1,6 +1,6 @@
 """`polycontext project`: conversations shortened to a budget."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -24,7 +24,7 @@ from .options import (
     Repair,
     WindowOptions,
 )
-from .output import FAULT, CommandError, reading, redirected, tell, write_json
+from .output import FAULT, CommandError, redirected, tell, write_json
 
 
 @command(
@@ -59,14 +59,13 @@ def project(
         query=query,
         repair=repair,
     )
-    with reading([file]) as advance, redirected(output):
-        projected = (
-            (conversation, _projection(conversation, cut))
-            for conversation in read_conversations([file], form, notify=tell, advance=advance)
-        )
-        for (conversation, projection), several in _with_several(projected):
-            shape = as_object if as_json else as_it_came
-            write_json(shape(conversation, projection), indent=None if several else 2)
+    shape = as_object if as_json else as_it_came
+    found = read_conversations([file], form, notify=tell)
+    first = [*islice(found, 2)]  # one is printed over several lines
+    with redirected(output):
+        for conversation in chain(first, found):
+            projection = _projection(conversation, cut)
+            write_json(shape(conversation, projection), indent=2 if len(first) == 1 else None)
             if not as_json:
                 tell(_report(conversation, projection))
 
@@ -106,22 +105,6 @@ def as_it_came(conversation: Conversation, projection: Projection) -> Any:
     if conversation.has_system:
         return {**conversation.body, "system": messages[0]["content"], "messages": messages[1:]}
     return {**conversation.body, conversation.holder: messages}
-
-
-def _with_several(items: Iterator[Any]) -> Iterator[tuple[Any, bool]]:
-    """Yield each item with whether there is more than one in all.
-
-    An error in the second item is raised after the first item has been yielded.
-    """
-    first = next(items)
-    try:
-        further = list(islice(items, 1))
-    except Exception:
-        yield first, True
-        raise
-    yield first, bool(further)
-    for item in chain(further, items):
-        yield item, True
 
 
 _TOLD = {

@@ -57,14 +57,11 @@ def _row(receipt: CompressionReceipt) -> Sequence[str]:
     )
 
 
-_All = Annotated[bool, option("Also list those without a fault.", "--all")]
-
-
 @command("polycontext receipts check trip", "polycontext receipts check trip --json")
 def check(
     *,
     where: SessionOptions,
-    show_all: _All,
+    show_all: Annotated[bool, option("Also list those without a fault.", "--all")],
     as_json: Json,
 ) -> int:
     """Make every extractive summary again from the log, and compare it byte for byte.

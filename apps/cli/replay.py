@@ -1,7 +1,6 @@
 """`polycontext replay`: recorded conversations replayed through the machine, with a report."""
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 
 from polycontext.polynomial import ContextOverflowError
@@ -23,15 +22,13 @@ from .output import (
     CommandError,
     complain,
     paper_width,
-    reading,
     tell,
     write,
     write_columns,
     write_json,
     write_rich,
 )
-from .recordings.replay import ReplaySettings, replay_conversation
-from .recordings.report import ReplayReport
+from .recordings import Replay, ReplaySettings, replay_conversation
 from .replay_tables import COLUMNS, LEGEND, Overview, replay_table
 
 
@@ -109,17 +106,14 @@ def replay(
         repair=repair,
         strict=strict,
     )
-    # A bar on the terminal that also receives the JSON would be written into it.
-    shown = not (as_json and sys.stdout.isatty())
-    with reading(files, passes=2, shown=shown) as advance:
-        found = read_conversations(files, form, notify=tell, advance=advance)
-        reports = _replayed(_selected(found, only), settings, advance)
-        last = _print_json(reports) if as_json else _print_tables(reports, show_all=show_all)
-    if last is None or not last.stopped:
+    found = read_conversations(files, form, notify=tell)
+    reports = _replayed(_selected(found, only), settings)
+    last = _print_json(reports) if as_json else _print_tables(reports, show_all=show_all)
+    if last is None or not last.report["summary"]["stopped"]:
         return 0
-    refused, conversation = last.refused[-1], last.conversation
-    where = conversation.where(refused.number, repair=repair)
-    complain(f"{conversation.source}, {where}: {refused.reason}")
+    refused, conversation = last.report["steps"][-1], last.conversation
+    where = conversation.where(refused["turn"], repair=repair)
+    complain(f"{conversation.source}, {where}: {refused['reason']}")
     return FAULT
 
 
@@ -134,31 +128,27 @@ def _selected(conversations: Iterable[Conversation], only: int | None) -> Iterat
         raise CommandError(f"--only {only} is too large. Use 1 to {found}.")
 
 
-def _replayed(
-    conversations: Iterable[Conversation],
-    settings: ReplaySettings,
-    advance: Callable[[float], object],
-) -> Iterator[ReplayReport]:
+def _replayed(conversations: Iterable[Conversation], settings: ReplaySettings) -> Iterator[Replay]:
     for conversation in conversations:
         try:
-            report = replay_conversation(conversation, settings, advance)
+            done = replay_conversation(conversation, settings)
         except ContextOverflowError as error:
             place = f"{conversation.source}, line {conversation.line}"
             raise CommandError(f"{place}: {message_of(error, is_stored=False)}", FAULT) from None
-        yield report
-        if report.stopped:
+        yield done
+        if done.report["summary"]["stopped"]:
             return
 
 
-def _print_json(reports: Iterable[ReplayReport]) -> ReplayReport | None:
+def _print_json(reports: Iterable[Replay]) -> Replay | None:
     """Print each report when its replay ends, and return the last one."""
     last = None
     for last in reports:
-        write_json(last.as_json())
+        write_json(last.report)
     return last
 
 
-def _print_tables(reports: Iterable[ReplayReport], *, show_all: bool) -> ReplayReport | None:
+def _print_tables(reports: Iterable[Replay], *, show_all: bool) -> Replay | None:
     """Print one conversation step by step, or an overview of several; return the last report.
 
     Finished replays are printed even if the next one raises an error.

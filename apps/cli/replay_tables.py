@@ -1,7 +1,7 @@
 """The tables of a replay: its steps, a summary, and a legend for readers new to the project."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, assert_never
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from attrs import define, field
 from rich.console import Group, RenderableType
@@ -14,15 +14,7 @@ from polycontext.polynomial import ContextState
 from polycontext.window import Role, Turn
 
 from .output import one_line, percent, plain_table
-from .recordings.report import (
-    Compressed,
-    ReplayReport,
-    ReplayStep,
-    Shown,
-    TurnRefused,
-    TurnTaken,
-    ranges,
-)
+from .recordings import Data, Replay, ranges, saves
 
 MOST_STEPS = 60
 """Steps shown of a long conversation without `--all`: the first, the last, and the notable ones
@@ -51,33 +43,35 @@ compress  older messages are summarised or dropped; the log keeps all of them"""
 _ENDS = 10
 _SHORT_GAP = 3
 _CELLS = 10
-_STATES: dict[str, str] = {
-    ContextState.EMPTY: "dim",
-    ContextState.ACCUMULATING: "green",
-    ContextState.PRESSURED: "red",
-    ContextState.COMPRESSED: "blue",
+_STATES: dict[str, tuple[str, str]] = {
+    ContextState.EMPTY: ("dim", "no messages yet"),
+    ContextState.ACCUMULATING: ("green", "there is room for more"),
+    ContextState.PRESSURED: ("red", "compresses before the next message"),
+    ContextState.COMPRESSED: ("blue", "there is room again, after a compression"),
 }
+"""The style of each state, and its meaning for a conversation that continues from there."""
+
 _CLASSES = {
-    ResourceClass.DROPPABLE: "dim",
-    ResourceClass.REQUIRED: "",
-    ResourceClass.PRESERVED: "bold",
+    ResourceClass.DROPPABLE.name: "dim",
+    ResourceClass.REQUIRED.name: "",
+    ResourceClass.PRESERVED.name: "bold",
 }
 
 
-def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> RenderableType:
+def replay_table(replay: Replay, *, show_all: bool, width: int) -> RenderableType:
     """Return the steps of a replay and its summary, laid out for `width` columns."""
-    names = tool_names(report.steps)
+    names = _tool_names(replay.turns)
     columns = ("turn", "role", "class", "tokens", "pressure", "state")
     table = log_table(columns, 2 if width >= WIDE else 1)
-    for row in _shown(report.steps, show_all=show_all):
-        table.add_row(*_row(row, names))
+    for step in _shown(replay.report["steps"], show_all=show_all):
+        table.add_row(*_row(step, replay.turns, names))
     summary = legend_grid()
-    for name, text in _summary(report):
+    for name, text in _summary(replay):
         summary.add_row(name, text)
     return Group(
         table,
         "",
-        seen_table(report, names, show_all=show_all),
+        _seen(replay, names, show_all=show_all),
         "",
         summary,
         "",
@@ -96,16 +90,15 @@ class Overview:
     rows: list[Sequence[str]] = field(factory=list)
     _sums: list[int] = field(factory=lambda: [0] * 6)
 
-    def add(self, report: ReplayReport) -> None:
+    def add(self, replay: Replay) -> None:
         """Add a replayed conversation."""
-        delivered, undelivered = report.lists
-        refused, compressions = len(report.refused), len(report.compressions)
-        requests = (delivered, delivered + undelivered)
-        counts = (report.turns, refused, compressions, report.tokens_saved, *requests)
+        told = replay.report["summary"]
+        delivered, undelivered = told["lists_delivered"], told["lists_refused"]
+        counts = [told[name] for name in ("turns", "turns_refused", "compressions", "tokens_saved")]
+        counts += [delivered, delivered + undelivered]
         self._sums = [total + count for total, count in zip(self._sums, counts, strict=True)]
-        session, title = report.session, report.conversation.title[:_TITLE]
-        ends = (percent(report.prefix_kept), percent(session.pressure), session.state)
-        self.rows.append((title, *_counted(counts), *ends))
+        ends = percent(told["prefix_kept"]), percent(told["final_pressure"]), told["final_state"]
+        self.rows.append((replay.conversation.title[:_TITLE], *_counted(counts), *ends))
 
     def all_rows(self) -> Iterator[Sequence[str]]:
         """Yield the rows, then the sums."""
@@ -135,7 +128,7 @@ def _counted(counts: Sequence[int]) -> Sequence[str]:
     return (*others, delivered if delivered == asked else f"{delivered}/{asked}")
 
 
-def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplayStep | int]:
+def _shown(steps: Sequence[Data], *, show_all: bool) -> Iterator[Data | int]:
     """Yield the steps to show, and the number of steps left out of each gap between them."""
     if show_all or len(steps) <= MOST_STEPS:
         yield from steps
@@ -151,95 +144,80 @@ def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplaySte
         last = index
 
 
-def _is_notable(step: ReplayStep) -> bool:
-    if isinstance(step, TurnTaken):
-        return step.list_refused is not None
-    return isinstance(step, TurnRefused) or step.saves
+def _is_notable(step: Data) -> bool:
+    is_compression = step["step"] == "compress"
+    return saves(step) if is_compression else step["step"] == "refused" or "list_refused" in step
 
 
-def _row(step: ReplayStep | int, names: Mapping[int, str]) -> tuple[Text | str, ...]:
-    head: tuple[Text | str, ...]
-    match step:
-        case int():
-            return gap_row(f"{step} more steps; --all shows them")
-        case TurnTaken():
-            name, style = step.resource_class.name, _CLASSES[step.resource_class]
-            text = Text(name, style=style)
-            head = (str(step.number), step.turn.role, text, str(step.turn.tokens))
-            what = _remark(step, names)
-        case Compressed():
-            style = "blue" if step.saves else "dim"
-            change = f"{step.tokens_after - step.tokens_before:+d}"
-            head = ("", Text("compress", style=style), "", Text(change, style=style))
-            what = Text(_yielded(step), style=style)
-        case TurnRefused():
-            text = Text("refused", style="bold red")
-            head = (str(step.number), step.turn.role, text, "")
-            what = Text(one_line(step.reason), style="red")
-        case _:
-            assert_never(step)
-    state = Text(step.state, style=_STATES[step.state])
-    return *head, _bar(step.pressure, step.state), state, what
+def _row(
+    step: Data | int, turns: Sequence[Turn], names: Mapping[int, str]
+) -> tuple[Text | str, ...]:
+    if isinstance(step, int):
+        return gap_row(f"{step} more steps; --all shows them")
+    if step["step"] == "compress":
+        style = "blue" if saves(step) else "dim"
+        change = Text(f"{step['tokens_after'] - step['tokens_before']:+d}", style=style)
+        what = Text(_yielded(step), style=style)
+        return "", Text("compress", style=style), "", change, *_standing(step), what
+    number = step["turn"]
+    if step["step"] == "refused":
+        kind, tokens = Text("refused", style="bold red"), ""
+        what = Text(one_line(step["reason"]), style="red")
+    else:
+        kind, tokens = Text(step["class"], style=_CLASSES[step["class"]]), str(step["tokens"])
+        what = excerpt(turns[number - 1], names.get(number))
+        if "list_refused" in step:
+            what = Text(f"no request: {one_line(step['list_refused'])}", style="yellow")
+    return str(number), step["role"], kind, tokens, *_standing(step), what
 
 
-def _remark(step: TurnTaken, names: Mapping[int, str]) -> Text:
-    if step.list_refused is not None:
-        return Text(f"no request: {one_line(step.list_refused)}", style="yellow")
-    return excerpt(step.turn, names.get(step.number))
-
-
-def _yielded(step: Compressed) -> str:
-    kinds = (("summarised", step.gisted), ("dropped", step.dropped))
+def _yielded(step: Data) -> str:
+    kinds = (("summarised", step["gisted"]), ("dropped", step["dropped"]))
     parts = [f"{verb} {ranges(numbers)}" for verb, numbers in kinds if numbers]
-    if not parts and step.saves:
+    if not parts and saves(step):
         return "what was summarised before is shorter now"
     return "; ".join(parts) or "nothing may be shortened any more"
 
 
-def _bar(pressure: float, state: str) -> Text:
-    full = min(_CELLS, round(pressure * _CELLS))
-    bar = Text("█" * full, style=_STATES[state])
+def _standing(step: Data) -> tuple[Text, Text]:
+    """Return a bar of the pressure after a step, and the state."""
+    style, _ = _STATES[step["state"]]
+    full = min(_CELLS, round(step["pressure"] * _CELLS))
+    bar = Text("█" * full, style=style)
     bar.append("░" * (_CELLS - full), style="dim")
-    return bar.append(f" {percent(pressure):>5}", style=_STATES[state])
+    return bar.append(f" {percent(step['pressure']):>5}", style=style), Text(step["state"], style)
 
 
-def _summary(report: ReplayReport) -> Iterator[tuple[str, Text | str]]:
-    summary = report.summary()
-    yield "now", Text(_standing(report), style="yellow" if report.is_stuck else "green")
-    yield "states", Text(" -> ").join(Text(state, style=_STATES[state]) for state in report.states)
-    yield "compressions", _compressions(summary)
-    kept = (
-        f"{percent(report.prefix_kept)} of each request was unchanged at the start of the "
-        "next one, which a prompt cache can reuse"
-    )
-    yield "prefix kept", "fewer than two requests" if report.prefix_kept is None else kept
-    delivered, undelivered = report.lists
-    yield "requests", f"{delivered} could be sent, {undelivered} could not"
-    refused = f"{len(report.refused)} of {report.turns} messages"
-    style = "red" if report.refused else ""
-    yield "refused", Text(refused + ("; stopped there" if report.stopped else ""), style=style)
-    if report.repaired:
-        yield "repaired", f"results added or moved: turns {ranges(report.repaired)}"
-    budget = (
-        f"{percent(report.session.pressure)} of {summary['max_tokens']} tokens "
-        f"(at most {percent(report.peak)} on the way)"
-    )
-    yield "pressure", budget
-
-
-def _standing(report: ReplayReport) -> str:
-    """Return what the last state means for a conversation that continues from there."""
-    if report.is_stuck:
-        return (
+def _summary(replay: Replay) -> Iterator[tuple[str, Text | str]]:
+    told = replay.report["summary"]
+    state, kept = told["final_state"], told["prefix_kept"]
+    now = f"{state}: {_STATES[state][1]}"
+    if replay.is_stuck:
+        now = (
             "PRESSURED and full: nothing more can be compressed, so further messages may be refused"
         )
-    meanings: dict[str, str] = {
-        ContextState.EMPTY: "no messages yet",
-        ContextState.ACCUMULATING: "there is room for more",
-        ContextState.PRESSURED: "compresses before the next message",
-        ContextState.COMPRESSED: "there is room again, after a compression",
-    }
-    return f"{report.session.state}: {meanings[report.session.state]}"
+    yield "now", Text(now, style="yellow" if replay.is_stuck else "green")
+    yield "states", Text(" -> ").join(Text(each, _STATES[each][0]) for each in told["states"])
+    yield "compressions", _compressions(told)
+    reused = (
+        f"{percent(kept)} of each request was unchanged at the start of the "
+        "next one, which a prompt cache can reuse"
+    )
+    yield "prefix kept", "fewer than two requests" if kept is None else reused
+    yield (
+        "requests",
+        f"{told['lists_delivered']} could be sent, {told['lists_refused']} could not",
+    )
+    refused = f"{told['turns_refused']} of {told['turns']} messages"
+    style = "red" if told["turns_refused"] else ""
+    yield "refused", Text(refused + ("; stopped there" if told["stopped"] else ""), style=style)
+    if told["results_repaired"]:
+        yield "repaired", f"results added or moved: turns {ranges(told['results_repaired'])}"
+    budget = (
+        f"{percent(told['final_pressure'])} of {told['max_tokens']} tokens "
+        f"(at most {percent(told['peak_pressure'])} on the way)"
+    )
+    yield "pressure", budget
 
 
 def _compressions(summary: dict[str, Any]) -> str:
@@ -254,20 +232,17 @@ def _compressions(summary: dict[str, Any]) -> str:
 # --- the view after the last step ------------------------------------------
 
 
-def tool_names(steps: Iterable[ReplayStep]) -> Mapping[int, str]:
+def _tool_names(turns: Sequence[Turn]) -> Mapping[int, str]:
     """Return the tool name of each result, by the result's number.
 
     Call ids may be reused, so the most recent call with an id counts.
     """
     called: dict[str, str] = {}
     names: dict[int, str] = {}
-    for step in steps:
-        if isinstance(step, TurnTaken):
-            called.update((call.id, call.name) for call in step.turn.tool_calls)
-            if step.turn.role is Role.TOOL:
-                names[step.number] = step.turn.name or called.get(
-                    step.turn.tool_call_id or "", "a tool"
-                )
+    for number, turn in enumerate(turns, 1):
+        called.update((call.id, call.name) for call in turn.tool_calls)
+        if turn.role is Role.TOOL:
+            names[number] = turn.name or called.get(turn.tool_call_id or "", "a tool")
     return names
 
 
@@ -302,34 +277,38 @@ def excerpt(turn: Turn, tool: str | None = None) -> Text:
     return Text(one_line(" ".join(parts))[:_EXCERPT], no_wrap=True, overflow="ellipsis")
 
 
-def seen_table(report: ReplayReport, names: Mapping[int, str], *, show_all: bool) -> RenderableType:
+def _seen(replay: Replay, names: Mapping[int, str], *, show_all: bool) -> RenderableType:
     """Return the view after the last step, and the turns dropped from it."""
     parts: list[RenderableType] = [Text("what the model sees now", style="bold")]
-    alone = [shown for shown in report.seen if not shown.is_summary]
+    seen, dropped = replay.report["seen"], replay.report["dropped"]
+    alone = [each for each in seen if not each["summary"]]
     # Hiding a single line would save nothing: the line that replaces it is as long.
     cut = not show_all and len(alone) > MOST_ALONE + 1
     hidden = alone[MOST_ALONE // 2 : -MOST_ALONE // 2] if cut else []
-    for shown in report.seen:
-        if shown not in hidden:
-            parts += _told(shown, names, show_all=show_all)
-        elif shown is hidden[0]:
-            left_out = ranges(number for each in hidden for number in each.numbers)
-            parts.append(Text(f"  {left_out}: word for word; --all shows them", style="dim"))
-    if report.dropped:
-        parts.append(Text(f"  dropped: {ranges(report.dropped)}", style="dim"))
+    for each in seen:
+        if each in hidden:
+            if each is hidden[0]:
+                left_out = ranges(number for one in hidden for number in one["turns"])
+                parts.append(Text(f"  {left_out}: word for word; --all shows them", style="dim"))
+        elif each["summary"]:
+            parts += _summarised(each, names, show_all=show_all)
+        else:
+            [number] = each["turns"]
+            row = Table.grid(padding=(0, 1, 0, 0))
+            words = excerpt(replay.turns[number - 1], names.get(number))
+            row.add_row(f"  {number}", Text(each["role"], style="dim"), words)
+            parts.append(row)
+    if dropped:
+        parts.append(Text(f"  dropped: {ranges(dropped)}", style="dim"))
     return Group(*parts)
 
 
-def _told(shown: Shown, names: Mapping[int, str], *, show_all: bool) -> list[RenderableType]:
-    turn, tool = shown.turn, names.get(shown.numbers[0])
-    if not shown.is_summary:
-        row = Table.grid(padding=(0, 1, 0, 0))
-        row.add_row(f"  {ranges(shown.numbers)}", Text(turn.role, style="dim"), excerpt(turn, tool))
-        return [row]
-    what = f"{tool}'s answer, shortened" if turn.role is Role.TOOL else "one summary"
-    lines = turn.text.splitlines()
+def _summarised(seen: Data, names: Mapping[int, str], *, show_all: bool) -> list[RenderableType]:
+    tool = names.get(seen["turns"][0])
+    what = f"{tool}'s answer, shortened" if seen["role"] == Role.TOOL else "one summary"
+    lines = seen["text"].splitlines()
     words = [Text(one_line(line)) for line in (lines if show_all else lines[:MOST_LINES])]
     if len(words) < len(lines):
         words.append(Text(f"⋯ {len(lines) - len(words)} more lines; --all shows them", style="dim"))
-    head = Text(f"  {ranges(shown.numbers)}: {what} ({turn.tokens} tokens)", style="blue")
+    head = Text(f"  {ranges(seen['turns'])}: {what} ({seen['tokens']} tokens)", style="blue")
     return [head, Padding(Group(*words), (0, 0, 0, _INDENT))]

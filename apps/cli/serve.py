@@ -1,11 +1,10 @@
 """`polycontext serve`: a server for chats that runs until it is stopped."""
 
-import asyncio
 import logging
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, nullcontext
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -18,20 +17,15 @@ from polycontext.base import require_extra
 for _module in ("fastapi", "uvicorn"):
     require_extra(_module, extra="server", purpose="polycontext serve")
 
-import uvicorn
-from fastapi import FastAPI
-
-from polycontext.polynomial.stores import SessionStore, hide_secrets
+from polycontext.polynomial.stores import hide_secrets
 from polycontext.server import (
-    LOOPBACK,
-    STOPS_IN,
     Access,
     Gateway,
     Originals,
-    configuration,
+    Server,
     create_app,
     create_gateway,
-    is_loopback,
+    hosts_of,
 )
 
 from .command import COUNT, command, option
@@ -183,9 +177,8 @@ def serve(
     given = given or ("",) * (TOKENS in os.environ or token_file is not None)
     inspectors = [each.removesuffix(INSPECT) for each in given if each.endswith(INSPECT)]
     tokens = tuple(each.removesuffix(INSPECT) for each in given)
-    hosts = LOOPBACK if is_loopback(host) else ("*",)
-    access = Access(tokens, hosts, origins, a_minute, inspectors)
-    if editor is not None and not is_loopback(host):
+    access = Access(tokens, hosts_of(host), origins, a_minute, inspectors)
+    if editor is not None and "*" in access.hosts:
         raise CommandError("--editor opens files on this machine. Use a loopback --host.")
     store = None if where.store == default_store() else where.store
     if compress_only:
@@ -216,9 +209,7 @@ def serve(
                 **options,
             )
         )
-        server = Server(
-            configuration(app, proxies), app, *(each for each in (chats, kept) if each is not None)
-        )
+        server = Server(app, proxies, *(each for each in (chats, kept) if each is not None))
         with closing(_bind(host, port)) as place:
             named = f"[{host}]" if ":" in host else host
             what, file = ("originals", originals) if compress_only else ("chats", where.store)
@@ -228,28 +219,6 @@ def serve(
                 "Stop with Ctrl+C."
             )
             server.run(sockets=[place])
-
-
-class Server(uvicorn.Server):
-    """A uvicorn server that closes event streams before it shuts down, and stores afterwards."""
-
-    def __init__(
-        self, config: uvicorn.Config, app: FastAPI, *stores: SessionStore | Originals
-    ) -> None:
-        super().__init__(config)
-        self._chats, self._stores = getattr(app.state, "chats", None), stores
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close the event streams first: uvicorn would otherwise wait for clients that listen."""
-        if self._chats is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(STOPS_IN):
-                    await self._chats.close()
-        await super().shutdown(sockets)
-        # Close the stores here: after `run` returns, the signal that stopped the server ends the
-        # process.
-        for store in self._stores:
-            store.close()
 
 
 def _check_no_chats(given: Mapping[str, object]) -> None:

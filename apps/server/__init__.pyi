@@ -1,19 +1,17 @@
-from .access import LOOPBACK, Access, is_loopback
+from .access import Access, hosts_of
 from .app import create_app, create_gateway
-from .connection import STOPS_IN, configuration
+from .connection import Server
 from .gateway import Gateway
 from .originals import Originals
 from .page_files import report_page
 
 __all__ = [
-    "LOOPBACK",
-    "STOPS_IN",
     "Access",
     "Gateway",
     "Originals",
-    "configuration",
+    "Server",
     "create_app",
     "create_gateway",
-    "is_loopback",
+    "hosts_of",
     "report_page",
 ]

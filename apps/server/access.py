@@ -37,6 +37,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def hosts_of(host: str) -> Collection[str]:
+    """Return the names that requests to a server at `host` may use; "*" stands for any."""
+    return LOOPBACK if is_loopback(host) else ("*",)
+
+
 SHORTEST_TOKEN = 16
 """The minimum length of a token, in characters."""
 

@@ -1,11 +1,16 @@
 """Limits on client connections: their number, and how long a client may keep the server waiting."""
 
+import asyncio
+import socket
 from asyncio import TimerHandle, Transport
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, Protocol
 
 import h11
+import uvicorn
+from fastapi import FastAPI
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -41,6 +46,30 @@ def configuration(app: Any, proxies: Sequence[str]) -> Config:
         timeout_graceful_shutdown=STOPS_IN,
         **trusted,
     )
+
+
+class _Closable(Protocol):
+    def close(self) -> object: ...
+
+
+class Server(uvicorn.Server):
+    """A uvicorn server that closes event streams before it shuts down, and stores afterwards."""
+
+    def __init__(self, app: FastAPI, proxies: Sequence[str], *stores: _Closable) -> None:
+        super().__init__(configuration(app, proxies))
+        self._chats, self._stores = getattr(app.state, "chats", None), stores
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close the event streams first: uvicorn would otherwise wait for clients that listen."""
+        if self._chats is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STOPS_IN):
+                    await self._chats.close()
+        await super().shutdown(sockets)
+        # Close the stores here: after `run` returns, the signal that stopped the server ends the
+        # process.
+        for store in self._stores:
+            store.close()
 
 
 class TimedProtocol(H11Protocol):

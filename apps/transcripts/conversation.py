@@ -20,7 +20,7 @@ from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import AUTO, Provider, format_of, get_format
 from polycontext.window.providers.wire import Parsed
 
-from .documents import Advance, Document, Notify, Place, opened, warn_of_damage
+from .documents import Document, Notify, Place, opened, warn_of_damage
 from .formats import format_of_rows
 from .shapes import documents_of, holder_of
 
@@ -51,7 +51,6 @@ class Conversation:
         messages: The messages from which turns are made; a top-level `system` is the first of them.
         number: Its position in the file, from 1.
         has_system: Whether the file has a top-level `system`.
-        size: Its share of the document, in bytes.
         body: The object that holds the messages, or None for a bare list.
         holder: The field of that object.
     """
@@ -64,7 +63,6 @@ class Conversation:
     has_system: bool = False
     tools: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
     id: str | None = None
-    size: int = 0
     body: Mapping[str, Any] | None = field(default=None, repr=False)
     holder: str = "messages"
 
@@ -131,7 +129,6 @@ def read_conversations(
     provider: Provider | None = None,
     *,
     notify: Notify = warn_of_damage,
-    advance: Advance = lambda size: None,
 ) -> Iterator[Conversation]:
     """Yield the conversations of the files `names`, in order, each as soon as it is read.
 
@@ -140,14 +137,13 @@ def read_conversations(
         provider: The format of the messages; by default it is detected.
         notify: Called with a line for people: which host wrote a file, and what was left out. By
             default, only a damaged line is warned of.
-        advance: Called with the bytes that were read.
 
     Raises:
         InvalidDataError: a file is missing, unreadable or holds no conversation; names file, line
             and field.
     """
     for name in names:
-        with opened(name, advance) as (source, lines):
+        with opened(name) as (source, lines):
             documents = documents_of(source, lines, notify)
             found = (each for document in documents for each in conversations(document, provider))
             for number, conversation in enumerate(found, 1):
@@ -162,15 +158,14 @@ def conversations(document: Document, provider: Provider | None = None) -> Itera
     """
     if document.transcript is not None:
         messages = document.transcript.messages
-        yield Conversation(document, (), Provider.ANTHROPIC, messages, size=document.size)
+        yield Conversation(document, (), Provider.ANTHROPIC, messages)
         return
     values = document.value
     several: list[tuple[Place, Any]] = [((), values)]
     if isinstance(values, list) and values and all(_holds_messages(value) for value in values):
         several = [((index,), value) for index, value in enumerate(values)]
-    size = document.size // len(several)
-    for number, (path, value) in enumerate(several, 1):
-        yield evolve(_conversation(document, path, value, provider), number=number, size=size)
+    for path, value in several:
+        yield _conversation(document, path, value, provider)
 
 
 def legal_in_json(error: InvalidMessagesError) -> str:

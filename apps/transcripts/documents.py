@@ -33,9 +33,6 @@ def warn_of_damage(told: str) -> None:
         warnings.warn(told.removeprefix(_DAMAGE), stacklevel=2)
 
 
-Advance = Callable[[int], object]
-"""Takes the number of bytes that were read since it was called last."""
-
 Place = tuple[str | int, ...]
 """The keys and indices that lead to a value inside a document."""
 
@@ -64,7 +61,7 @@ _SPACE = " \t\n\r"
 
 @frozen
 class Document:
-    """A JSON value with its text, first line (`line`) and size in bytes (`size`).
+    """A JSON value with its text and first line (`line`).
 
     `transcript` is what a host's file or another library's record was read as.
     """
@@ -73,7 +70,6 @@ class Document:
     line: int
     value: Any = field(repr=False)
     text: str = field(repr=False)
-    size: int = 0
     transcript: Transcript | None = field(default=None, repr=False)
 
     def line_of(self, path: Place) -> int:
@@ -90,9 +86,7 @@ class Document:
 
 
 @contextmanager
-def opened(
-    name: str, advance: Advance = lambda size: None
-) -> Generator[tuple[str, Iterator[bytes]]]:
+def opened(name: str) -> Generator[tuple[str, Iterator[bytes]]]:
     """Yield the name of a file for error messages, and its lines; `-` is standard input.
 
     Raises:
@@ -102,7 +96,7 @@ def opened(
     source = name.encode("utf-8", "backslashreplace").decode() if is_file else "<stdin>"
     try:
         with _stream(name) if is_file else nullcontext(sys.stdin.buffer) as stream:
-            yield source, _lines(source, stream, advance)
+            yield source, _lines(source, stream)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise unreadable(source, None, None, f"cannot be read: {reason}", _FILES) from None
@@ -115,10 +109,9 @@ def _stream(name: str) -> BinaryIO:
         raise OSError(errno.EINVAL, str(error)) from None
 
 
-def _lines(source: str, stream: BinaryIO, advance: Advance) -> Iterator[bytes]:
+def _lines(source: str, stream: BinaryIO) -> Iterator[bytes]:
     while line := stream.readline(MOST_BYTES + 1):
         _check_size(source, len(line))
-        advance(len(line))
         yield line
 
 
@@ -128,26 +121,21 @@ def _check_size(source: str, size: int) -> None:
         raise unreadable(source, None, None, f"longer than {MOST_BYTES:,} bytes", _SMALLER)
 
 
-def read_bytes(name: str) -> bytes:
-    """Return what is in the file `name`, at most `MOST_BYTES`; `-` is standard input.
+def read_text(name: str) -> str:
+    """Return the text in the file `name`, at most `MOST_BYTES`; `-` is standard input.
 
     Raises:
-        InvalidDataError: as for `opened`.
+        InvalidDataError: as for `opened`, or it is not UTF-8, or blank.
     """
     data = bytearray()
     with opened(name) as (source, lines):
         for line in lines:
             data += line
             _check_size(source, len(data))
-    return bytes(data)
-
-
-def size_of(names: Iterable[str]) -> int | None:
-    """Return the total size of the files in bytes, or None if it cannot be known."""
-    try:
-        return None if STANDARD_INPUT in names else sum(Path(name).stat().st_size for name in names)
-    except (OSError, ValueError):
-        return None
+    text = decoded(source, None, bytes(data))
+    if not text.strip():
+        raise unreadable(source, None, None, "the file is empty", "a text")
+    return text
 
 
 def unreadable(
@@ -236,7 +224,6 @@ def decoded(source: str, line: int | None, data: bytes) -> str:
 
 
 def _parsed(source: str, line: int, text: str) -> Document:
-    size = len(text.encode())
     if has_more_containers(text.encode(), MOST_CONTAINERS):
         problem = f"more than {MOST_CONTAINERS:,} objects and lists"
         raise unreadable(source, line, None, problem, _SMALLER)
@@ -254,7 +241,7 @@ def _parsed(source: str, line: int, text: str) -> Document:
     except ValueError:
         problem, legal = "a number with too many digits", "numbers of at most 4300 digits"
     else:
-        return Document(source, line, value, text, size)
+        return Document(source, line, value, text)
     raise unreadable(source, line, None, problem, legal)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from attrs import define, evolve
+from attrs import evolve
 
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import kind_of
@@ -49,10 +49,9 @@ def documents_of(source: str, lines: Iterator[bytes], notify: Notify) -> Iterato
     found = chain(ahead, found)
     form = format_of_rows([each.value for each in (first, *ahead)])
     if form is not None:
-        rows = _Rows(chain([first], found))
-        told = _read(first, form.host, form.read, rows)
+        told = _read(first, form.host, form.read, _rows(chain([first], found)))
         notify(f"{source}: a session of {told.host}{_left_out(told)}")
-        yield evolve(_transcribed(first, told), size=rows.size)
+        yield _transcribed(first, told)
         return
     match first.value:
         case {"format": "polycontext session"}:
@@ -71,18 +70,8 @@ def _may_be_a_row(value: object) -> bool:
     return isinstance(value, dict) and ("type" in value or "sessionId" in value)
 
 
-@define
-class _Rows:
-    """The rows of a session file, and the size of those that were read."""
-
-    _documents: Iterable[Document]
-    size: int = 0
-
-    def __iter__(self) -> Iterator[Row]:
-        for each in self._documents:
-            self.size += each.size
-            if isinstance(each.value, dict):
-                yield each.line, each.value
+def _rows(documents: Iterable[Document]) -> Iterator[Row]:
+    return ((each.line, each.value) for each in documents if isinstance(each.value, dict))
 
 
 def _read(first: Document, host: str, read: Callable[[Any], Any], value: Any) -> Any:
@@ -110,7 +99,7 @@ def _transcribed(first: Document, told: Transcript) -> Document:
     for number, line in enumerate(told.lines):
         text += "\n" * (line - at) + (",{}" if number else "{}")
         at = max(at, line)
-    return Document(first.source, first.line, None, f"{text}]", first.size, told)
+    return Document(first.source, first.line, None, f"{text}]", told)
 
 
 def _recorded(document: Document) -> Document:
@@ -136,8 +125,7 @@ def _joined(documents: Sequence[Document]) -> Document:
         text += document.text
         line = document.line + document.text.count("\n")
     values = [document.value for document in documents]
-    size = sum(document.size for document in documents)
-    return Document(first.source, first.line, values, f"{text}]", size)
+    return Document(first.source, first.line, values, f"{text}]")
 
 
 def _imported(
@@ -149,4 +137,4 @@ def _imported(
     except InvalidDataError as error:
         raise InvalidDataError(f"{first.source}, {error.path}", error.what, error.legal) from None
     messages = session.history.messages(Provider.OPENAI)
-    return evolve(first, value=messages, text=json.dumps(messages), size=first.size)
+    return evolve(first, value=messages, text=json.dumps(messages))

@@ -14,7 +14,7 @@ import pytest
 from attrs import frozen
 
 from polycontext.cli.app import app, main
-from tests.house import DATA, ROOT
+from tests.house import ROOT
 
 EXAMPLE = ROOT / "apps" / "cli" / "demo.json"
 ANTHROPIC_EXAMPLE = ROOT / "examples" / "conversation_anthropic.json"
@@ -133,14 +133,6 @@ def saved(folder: Path, name: str, value: Any) -> Path:
     )
     path.write_bytes(data)
     return path
-
-
-def recordings(name: str, folder: Path, one_of: int) -> Path:
-    """Write every `one_of`-th recording into `folder` and return the file, or skip the test."""
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"no recordings here: {name} is absent")
-    return saved(folder, name, b"".join(path.read_bytes().splitlines(keepends=True)[::one_of]))
 
 
 def as_lines(values: Sequence[Any]) -> str:

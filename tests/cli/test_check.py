@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-from polycontext.testing.strict import check_request, findings
-from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import check
 from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, saved, user
 
 BLANK = {"role": "user", "content": [{"type": "text", "text": " "}]}
@@ -92,68 +89,6 @@ def test_openais_formats_are_judged_too(polycontext: Command, tmp_path: Path) ->
             "findings"
         ]
         assert [(each["provider"], each["index"]) for each in told] == [("openai-responses", 1)]
-
-
-def test_a_request_of_gemini_is_judged(polycontext: Command, tmp_path: Path) -> None:
-    """Its messages are `contents`."""
-    answer = {"functionResponse": {"name": "look", "response": {}}}
-    contents = [{"role": "user", "parts": [{"text": "a"}]}, {"role": "user", "parts": [answer]}]
-    ran = polycontext("check", saved(tmp_path, "a.json", {"contents": contents}), "--json")
-    assert [(each["provider"], each["index"]) for each in ran.json()["findings"]] == [("gemini", 1)]
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [("42", "is not a conversation"), ('{"a": 1}', 'without "messages"'), ("{", "not JSON")],
-)
-def test_what_is_no_request_is_a_fault_of_the_input(
-    polycontext: Command, data: str, words: str
-) -> None:
-    """Exit code 2 and one line."""
-    ran = polycontext("check", "-", stdin=data)
-    assert ran.code == 2
-    assert words in ran.complaint
-
-
-def test_nothing_in_a_finding_reaches_the_terminal_as_a_command(polycontext: Command) -> None:
-    """Control characters in a finding are escaped."""
-    ran = polycontext("check", "-", stdin=json.dumps([{"role": "\x1b[31m\nx", "content": "a"}]))
-    assert ran.code == 1
-    assert "\x1b" not in ran.out
-
-
-def test_programs_ask_the_same_questions() -> None:
-    """`check` and `check_request` raise the first finding, for every provider by name."""
-    for provider in ("anthropic", "openai"):
-        check([user("a")], provider)
-        assert findings([user("a")], provider) == []
-        with pytest.raises(InvalidMessagesError):
-            check([{"role": "poet", "content": "a"}], provider)
-    check([user("a")], "openai-responses")
-    check_request({"model": "m", "input": "hi"}, "openai-responses")
-    asks: list[Any] = [check, check_request, findings]
-    for ask in asks:
-        with pytest.raises(LookupError, match="openai-responses"):
-            ask([user("a")], "altavista")
-    check(
-        [
-            user("a"),
-            {
-                "role": "assistant",
-                "content": [{"type": "tool_use", "id": "a", "name": "read", "input": {}}],
-            },
-        ],
-        "anthropic",
-        allow_open_tail=True,
-    )
-
-
-def test_no_sentence_ends_twice(polycontext: Command, tmp_path: Path) -> None:
-    """A vendor's wording has its own full stop; the advice follows after one."""
-    path = saved(tmp_path, "chat.json", [{"content": "a"}])
-    ran = polycontext("check", path, "--format", "openai")
-    assert "parameter: 'messages[0].role'. Use" in ran.out
-    assert ".." not in ran.out
 
 
 @pytest.mark.parametrize("given", ["[1, 2]", '["Hello"]'])

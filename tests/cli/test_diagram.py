@@ -3,7 +3,6 @@
 import re
 import sys
 from pathlib import Path
-from shutil import which
 
 import pytest
 
@@ -62,14 +61,6 @@ def test_what_is_no_machine_is_refused(polycontext: Command, name: str, problem:
     assert problem in ran.complaint
 
 
-def test_a_diagram_is_written_to_a_file(polycontext: Command, tmp_path: Path) -> None:
-    """With --output the file holds the diagram, and standard output stays empty."""
-    path = tmp_path / "machine.dot"
-    ran = polycontext("diagram", "--notation", "dot", "--output", path)
-    assert (ran.code, ran.out) == (0, "")
-    assert path.read_text(encoding="utf-8") == dot()
-
-
 def test_the_readme_shows_the_machine_as_it_is() -> None:
     """The diagram of docs/machine.md is what `polycontext diagram --notation mermaid` prints."""
     text = (ROOT / "docs" / "machine.md").read_text(encoding="utf-8")
@@ -82,22 +73,6 @@ def test_a_place_that_cannot_be_written_is_refused(polycontext: Command, tmp_pat
     ran = polycontext("diagram", "--output", path)
     assert ran.code == 2
     assert str(path) in ran.complaint
-
-
-def test_an_unknown_format_is_refused(polycontext: Command) -> None:
-    """The complaint names the legal formats; pictures are Graphviz's to make."""
-    ran = polycontext("diagram", "--notation", "svg")
-    assert ran.code == 2
-    assert all(name in ran.complaint for name in ("mermaid", "dot"))
-
-
-def test_a_hyphen_is_standard_output(
-    polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No file of that name is written."""
-    monkeypatch.chdir(tmp_path)
-    ran = polycontext("diagram", "-o", "-")
-    assert (ran.out, [*tmp_path.iterdir()]) == (outline(ContextMachine), [])
 
 
 def test_an_ending_that_is_no_diagram_is_refused(polycontext: Command, tmp_path: Path) -> None:
@@ -127,17 +102,3 @@ def test_the_ending_of_the_file_says_how_to_draw(
     program.write_text("#!/bin/sh\necho 'no such format' >&2; exit 1\n", encoding="utf-8")
     ran = polycontext("diagram", "-o", tmp_path / "a.png")
     assert (ran.code, "a.png: Graphviz failed: no such format" in ran.complaint) == (1, True)
-
-
-@pytest.mark.skipif(which("dot") is None, reason="Graphviz is not installed")
-@pytest.mark.parametrize(
-    ("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
-)
-def test_graphviz_draws_the_machine(
-    polycontext: Command, tmp_path: Path, ending: str, start: bytes
-) -> None:
-    """With Graphviz itself, each picture has the format of its ending."""
-    picture = tmp_path / f"machine.{ending}"
-    ran = polycontext("diagram", "-o", picture)
-    assert (ran.code, ran.err) == (0, f"wrote {picture}\n")
-    assert picture.read_bytes().startswith(start)

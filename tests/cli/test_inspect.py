@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.cli.command import EXAMPLE, Command, user
-from tests.house import gated
 
 _DATA = re.compile(r'<script type="application/gzip" id="polycontext-report">(.*?)</script>')
 
@@ -51,31 +50,6 @@ def test_a_session_is_reported(polycontext: Command, tmp_path: Path) -> None:
     told = data_of(page)
     assert told["title"] == "trip"
     assert told["turns"]["turns"][0]["text"] == "Is </script><script>alert(1)</script> shown?"
-
-
-@pytest.mark.parametrize("turns", gated([500, 5_000], 500))
-def test_the_report_of_a_long_session_is_small(
-    polycontext: Command, tmp_path: Path, turns: int
-) -> None:
-    """Texts that repeat in past summaries take little: 5,000 turns are less than 5 MB."""
-    said = [
-        {
-            "role": "assistant" if number % 2 else "user",
-            "content": f"On shelf {number} stand {number * 7} jars of pears. Ann{number} put them "
-            f"there, and the label says batch B-{number * 31}.",
-        }
-        for number in range(turns)
-    ]
-    file = tmp_path / "said.json"
-    file.write_text(json.dumps(said))
-    ran = polycontext("inspect", file, "--max-tokens", "4000")
-    assert ran.code == 0, ran.err
-    told = data_of(ran.out)
-    assert len(told["inspection"]["turns"]) == turns
-    assert len(told["receipts"]["receipts"]) > turns / 50
-    [text] = _DATA.findall(ran.out)
-    assert len(text) < 400 * turns
-    assert len(ran.out) < 5_000_000
 
 
 @pytest.mark.parametrize("name", ["nowhere", "nowhere.jsonl"])

@@ -1,13 +1,12 @@
 """`polycontext laws` tests every law, or those that apply to a user's object, and reports."""
 
-import os
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from polycontext.base import errors, require_extra
+from polycontext.base import errors
 from polycontext.testing.law_runner import all_laws
 from tests.cli.command import Command, Ran, spawn
 from tests.house import ROOT, examples
@@ -39,7 +38,7 @@ class Check:
 
 
 def test_a_room_whose_laws_hold(polycontext: Command) -> None:
-    """The table has a row per law, and a total; progress goes to standard error."""
+    """The table has a row per law, and a total."""
     ran = polycontext("laws", "--room", "agents", "--examples", 7)
     laws = all_laws(["agents"])
     rows = [line.split() for line in ran.out.splitlines()]
@@ -47,26 +46,7 @@ def test_a_room_whose_laws_hold(polycontext: Command) -> None:
     assert rows[0] == ["room", "law", "examples", "verdict"]
     assert rows[1 : len(laws) + 1] == [["agents", law.name, "7", "holds"] for law in laws]
     assert ran.out.endswith(f"\n{len(laws)} laws, {7 * len(laws)} examples: all hold\n")
-    assert ran.err.splitlines()[-1] == f"{len(laws)}/{len(laws)} agents.{laws[-1].name}: holds"
-
-
-def test_rooms_and_laws_are_chosen_by_name(polycontext: Command) -> None:
-    """Both options may be repeated, and a law may be qualified by its room."""
-    chosen = (
-        "--room",
-        "window",
-        "--room",
-        "pressure",
-        "--law",
-        "order_is_kept",
-        "--law",
-        "pressure.atoms_are_never_split",
-    )
-    ran = polycontext("laws", *chosen, "--examples", 3, "--json")
-    assert [(each["room"], each["law"]) for each in ran.json()["laws"]] == [
-        ("pressure", "atoms_are_never_split"),
-        ("pressure", "order_is_kept"),
-    ]
+    assert ran.err == ""
 
 
 def test_json_tells_all_that_the_table_tells(polycontext: Command) -> None:
@@ -112,25 +92,7 @@ def test_a_run_leaves_nothing_in_the_working_directory(
         PYTHONDONTWRITEBYTECODE="1",
     )
     assert (ran.code, list(tmp_path.iterdir())) == (0, [])
-    assert ran.err == "1/1 window.counting_repeats: holds\n"
-
-
-def test_a_terminal_shows_a_bar(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal a bar names the law at work, and is gone at the end."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    ran = polycontext("laws", *ROOM, "--law", "classification_repeats", "--examples", 30)
-    assert "linearity.classification_repeats" in ran.err
-    assert "1/1" not in ran.err
-
-
-def test_where_hypothesis_keeps_its_files_is_for_the_environment_to_say(
-    polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A directory that was named stays named."""
-    monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(tmp_path))
-    assert polycontext("laws", *ROOM, "--law", "classification_repeats", "--examples", 2).code == 0
-    assert os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] == str(tmp_path)
+    assert ran.err == ""
 
 
 # --- a user's own object ----------------------------------------------------------
@@ -167,14 +129,6 @@ def test_a_function_and_a_machine_are_subjects(check: Check, subject: str, kind:
     assert found.startswith(kind)
 
 
-@pytest.mark.parametrize("name", ["SmallWindow", "waiting", "a_window"])
-def test_a_window_is_filled_with_conversations(check: Check, name: str) -> None:
-    """A class, an instance or a factory is tested with generated turns behind its own."""
-    ran = check(name, "--room", "pressure", "--json", examples=5)
-    assert ran.code == 0
-    assert {"order_is_kept", "sources_are_never_lost"} <= {law["law"] for law in ran.json()["laws"]}
-
-
 @pytest.mark.parametrize(
     ("name", "kind", "broken"),
     [
@@ -191,29 +145,6 @@ def test_other_kinds_are_told_by_their_shape(
     assert ran.code == 1
     assert ran.json()["subject"]["kinds"] == [kind]
     assert [(law["law"], law["ok"]) for law in ran.json()["laws"]] == [(broken, False)]
-
-
-@pytest.mark.parametrize(
-    ("name", "laws"),
-    [
-        ("Answering", ["a_node_reads_only_its_cells", "a_refused_input_changes_nothing"]),
-        ("Verdict", ["reading_an_answer_again_changes_nothing"]),
-    ],
-)
-def test_agents_and_answers_are_subjects(check: Check, name: str, laws: list[str]) -> None:
-    """An AgentMachine and a Form obey the laws about them."""
-    ran = check(name, *(f"--law={law}" for law in laws), "--json", examples=8)
-    assert {law["law"]: law["ok"] for law in ran.json()["laws"]} == dict.fromkeys(laws, True)
-
-
-def test_a_users_node_that_reads_more_than_it_declares_is_found(check: Check) -> None:
-    """The nodes of an agent's machine are tried, with what they add to their layers."""
-    ran = check("Telling", "--law", "a_node_reads_only_its_cells", "--json", examples=100)
-    assert [law["ok"] for law in ran.json()["laws"]] == [False]
-    assert ran.json()["subject"]["kinds"] == [
-        "a machine (ContextMachine)",
-        "an agent's machine (AgentMachine)",
-    ]
 
 
 def test_a_module_of_the_working_directory_is_found(
@@ -238,8 +169,7 @@ def test_a_module_of_the_working_directory_is_found(
 @pytest.mark.parametrize(
     ("arguments", "complaints"),
     [
-        (["--room", "attic"], ["--room", "'attic'. Use "]),
-        (["--law", "counting_repeat"], ["counting_repeat: no such law", "mean counting_repeats?"]),
+        (["--room", "attic"], ["--room", "'attic' is not one of"]),
         (["--law", "nope"], ["--law nope: no such law. Use a name that docs/laws.md lists."]),
         ([*ROOM, "--law", "counting_repeats"], ["no such law in linearity", "Did you mean "]),
         (["--subject", SUBJECTS], [f"subject '{SUBJECTS}': no module and object", "module:object"]),
@@ -247,7 +177,6 @@ def test_a_module_of_the_working_directory_is_found(
             ["--subject", "no.such.module:thing"],
             ["cannot be imported: ModuleNotFoundError", "a module that imports"],
         ),
-        (["--subject", f"{SUBJECTS}:Chaty"], ["no 'Chaty' there", "Chatty"]),
         (["--subject", f"{SUBJECTS}:zzzzzz"], ["no 'zzzzzz' there", "Answering, Away, Chatty"]),
         (
             ["--subject", f"{SUBJECTS}:Demanding"],
@@ -257,9 +186,7 @@ def test_a_module_of_the_working_directory_is_found(
             ["--subject", f"{SUBJECTS}:number"],
             ["int is nothing that laws are about", "an answer of a node (Form); a window"],
         ),
-        (["--subject", f"{SUBJECTS}:session"], ["ContextSession is nothing that laws are about"]),
         ([*ROOM, "--subject", f"{SUBJECTS}:Silent"], ["is a summariser", "laws about summariser"]),
-        (["--examples", "0"], ["--examples"]),
     ],
 )  # fmt: skip
 def test_bad_use_is_refused_with_what_is_legal(
@@ -269,18 +196,6 @@ def test_bad_use_is_refused_with_what_is_legal(
     ran = polycontext("laws", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert [each for each in complaints if each not in ran.complaint] == []
-
-
-def test_a_module_that_fails_to_import_is_told_from_a_missing_name(
-    polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An `AttributeError` of the module's own code is reported as it is."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (tmp_path / "failing_subjects.py").write_text("import os\nos.nothing\n", encoding="utf-8")
-    ran = polycontext("laws", "--subject", "failing_subjects:Chatty")
-    assert (ran.code, ran.out) == (2, "")
-    assert "cannot be imported: AttributeError: module 'os'" in ran.complaint
 
 
 def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,13 +208,6 @@ def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.Monk
         ran.complaint
         == 'polycontext laws needs hypothesis. Run pip install ".[laws]" in a clone of polycontext.'
     )
-
-
-def test_strategies_without_hypothesis_name_the_extra() -> None:
-    """A missing Hypothesis raises `ModuleNotFoundError` with the extra to install."""
-    with pytest.raises(ModuleNotFoundError, match=r"pip install .\.\[laws\].") as caught:
-        require_extra("no_such_module_anywhere", extra="laws", purpose="generated conversations")
-    assert caught.value.name == "no_such_module_anywhere"
 
 
 @pytest.mark.gate

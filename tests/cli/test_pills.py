@@ -51,18 +51,6 @@ def test_completion_of_nothing_is_a_no(polycontext: Command, root: Path) -> None
     assert (ran.code, ran.json(), ran.err) == (1, [], "")
 
 
-def test_the_current_folder_is_the_root(
-    polycontext: Command, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Unless another is said; several may be."""
-    monkeypatch.chdir(root / "src")
-    assert [
-        each["name"] for each in polycontext("pills", "agent", "--type", "file", "--json").json()
-    ] == ["agent.py"]
-    ran = polycontext("pills", "agent", "--type", "file", "--json", "--root", root, "--root", ".")
-    assert [each["name"] for each in ran.json()] == ["agent.py", "src/agent.py"]
-
-
 @pytest.fixture
 def send(polycontext: Command, root: Path, tmp_path: Path) -> Callable[..., Ran]:
     """Return what a user says in a session of 2000 tokens, with what it names attached."""
@@ -124,33 +112,6 @@ def test_what_had_to_yield_is_told(send: Callable[..., Ran], root: Path) -> None
     assert ran.err.splitlines()[2:] == [
         "shortened notes.md: there is room for a summary of it only"
     ]
-
-
-def test_only_what_a_user_says_attaches(send: Callable[..., Ran]) -> None:
-    """The role comes last and holds: the assistant attaches nothing."""
-    ran = send("see [@long.txt]", "--role", "assistant")
-    assert (ran.code, ran.complaint) == (
-        2,
-        "--root needs a user's text. Add --role user.",
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("a", "--root", "nowhere"), "'nowhere' does not exist"),
-        (("a", "--type", "poem"), "'poem'. Use file, symbol."),
-        (("a", "--limit", "0"), "--limit"),
-        ((), "PREFIX"),
-    ],
-)
-def test_a_bad_option_is_named(
-    polycontext: Command, arguments: tuple[str, ...], complaint: str
-) -> None:
-    """Exit code 2, one line."""
-    ran = polycontext("pills", *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert complaint in ran.complaint
 
 
 def test_a_name_cannot_command_the_terminal(

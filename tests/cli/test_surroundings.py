@@ -12,21 +12,14 @@ from tests.house import gated
 
 COMMANDS = {
     "help": ("--help",),
-    "help of a group": ("session", "--help"),
     "show": ("session", "show", "trip"),
     "list": ("session", "list"),
-    "search": ("session", "search", "trip", "lot"),
-    "explain": ("session", "explain", "trip", "t3"),
-    "messages": ("session", "messages", "trip"),
     "export": ("session", "export", "trip"),
     "replay": ("replay", EXAMPLE, "--max-tokens", "1200"),
-    "project": ("project", EXAMPLE, "--max-tokens", "600"),
-    "diagram": ("diagram",),
-    "completion": ("completion", "bash"),
 }
 GATED = gated(COMMANDS, "show")
 """Each is a process: without the gate, one will do."""
-NARROW = ("help", "help of a group", "show", "list", "replay")
+NARROW = ("help", "show", "list", "replay")
 PROGRAM = "import sys; from polycontext.cli.app import main; sys.exit(main())"
 
 
@@ -88,9 +81,7 @@ def test_nobody_has_to_read_to_the_end(store: Path, name: str) -> None:
 
 
 @pytest.mark.gate
-@pytest.mark.parametrize(
-    "words", [("check", ""), ("session", "append", "trip", "--from", ""), ("replay", "")]
-)
+@pytest.mark.parametrize("words", [("check", ""), ("session", "append", "trip", "--from", "")])
 def test_the_shell_completes_the_names_of_files(store: Path, words: tuple[str, ...]) -> None:
     """The completion of a file is left to the shell."""
     ran = spawn(

@@ -3,8 +3,8 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.pressure import FixedThreshold
 from polycontext.server.access import Access
 from polycontext.server.app import create_app
+from tests.server.front import chatting, contents
+
+pytestmark = pytest.mark.anyio
 
 Data = dict[str, Any]
 
@@ -30,16 +33,13 @@ ANN, BEN = "ann's-secret-token", "ben's-secret-token"
 class Echo:
     """Answer with what was said last, word by word; or wait for ever."""
 
-    def __init__(self) -> None:
-        self.waits = False
+    waits = False
 
     async def answer(self, session: ContextSession) -> AsyncIterator[str]:
         """Yield the words."""
         for word in str(session.messages("openai")[-1]["content"]).split():
             if self.waits:
                 await asyncio.Event().wait()
-            if word == "fail":
-                raise ConnectionError("https://secret.example refused the key abc")
             yield f"{word}-"
 
     async def aclose(self) -> None:
@@ -47,11 +47,9 @@ class Echo:
 
 
 @contextmanager
-def serving(
-    store: SessionStore, echo: Echo | None = None, access: Access | None = None, **options: Any
-) -> Generator[str]:
+def serving(store: SessionStore, access: Access | None = None, **options: Any) -> Generator[str]:
     """Serve on a free port of loopback, and return the URL."""
-    app = create_app(store, lambda: echo or Echo(), access, **options)
+    app = create_app(store, Echo, access, **options)
     server = uvicorn.Server(
         uvicorn.Config(
             app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=3
@@ -67,14 +65,6 @@ def serving(
         server.should_exit = True
         thread.join(60)
         assert not thread.is_alive(), "the server did not stop"
-
-
-@asynccontextmanager
-async def client(url: str, token: str | None = None) -> AsyncGenerator[httpx.AsyncClient]:
-    """Return a client of one user."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as made:
-        yield made
 
 
 async def events(
@@ -109,260 +99,176 @@ async def until(
     raise AssertionError(f"it ended before {text!r}: {seen}")
 
 
-def said(props: Data) -> list[str]:
-    """Return what is shown."""
-    return [message["content"] for message in props["messages"]]
+def client(url: str) -> httpx.AsyncClient:
+    """Return a client of one user."""
+    return httpx.AsyncClient(base_url=url, timeout=60)
 
 
-async def new(one: httpx.AsyncClient) -> str:
-    """Begin a chat."""
-    made = await one.post("/sessions")
-    assert made.status_code == 201
-    return str(made.json()["sessionId"])
+async def test_a_message_is_answered_and_everybody_hears_of_it(tmp_path: Path) -> None:
+    """Word by word, in two windows of one user; who was away is told what came since.
 
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionStore]:
-    """Keep chats in memory, or in a file."""
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "chats.db")
-    yield made
-    made.close()
-
-
-def test_a_message_is_answered_and_everybody_hears_of_it(store: SessionStore) -> None:
-    """Word by word, in two windows of one user; then how all stands."""
-
-    async def talk(url: str) -> None:
+    After a restart of the server, how all stands.
+    """
+    store = SQLiteStore(tmp_path / "chats.db")
+    with serving(store) as url:
         async with client(url) as one:
-            name = await new(one)
+            name = (await one.post("/sessions")).json()["sessionId"]
             two = [events(one, name) for _ in range(2)]
-            assert [(await anext(told))[1] for told in two] == ["props", "props"]
-            sent = await one.post(f"/sessions/{name}/messages", json={"content": "plums and pears"})
-            assert said(sent.json()["contextProps"]) == ["plums and pears"]
+            firsts = [await anext(told) for told in two]
+            assert [kind for _, kind, _ in firsts] == ["props", "props"]
+            body = {"content": "plums and pears"}
+            sent = await one.post(f"/sessions/{name}/messages", json=body)
+            assert contents(sent.json()["contextProps"]) == ["plums and pears"]
             for told in two:
                 seen = await until(told, "plums-and-pears-")
-                assert [data["text"] for _, kind, data in seen if kind == "delta"] == [
-                    "plums-",
-                    "and-",
-                    "pears-",
-                ]
-            assert said((await one.get(f"/sessions/{name}")).json()["contextProps"]) == [
-                "plums and pears",
-                "plums-and-pears-",
-            ]
+                words = [data["text"] for _, kind, data in seen if kind == "delta"]
+                assert words == ["plums-", "and-", "pears-"]
+            await one.post(f"/sessions/{name}/messages", json={"content": "two"})
+            await until(two[0], "two-")
+            last = firsts[0][0]
+            kinds = [kind for _, kind, _ in await until(events(one, name, last), "two-")]
+            assert kinds == ["props", *["delta"] * 3, "props", "props", "delta", "props"]
             assert (await one.get("/sessions")).json()["sessions"] == [name]
-
     with serving(store) as url:
-        asyncio.run(talk(url))
-
-
-def test_who_was_away_is_told_what_came_since(store: SessionStore) -> None:
-    """Behind the event that was seen last; after a restart of the server, how all stands."""
-    left: list[tuple[str, str]] = []
-
-    async def talk(url: str) -> None:
         async with client(url) as one:
-            name = await new(one)
-            told = events(one, name)
-            first = await anext(told)
-            await told.aclose()
-            for text in ("one", "two"):
-                await one.post(f"/sessions/{name}/messages", json={"content": text})
-                await until(events(one, name), f"{text}-")
-            seen = await until(events(one, name, first[0]), "two-")
-            assert [kind for _, kind, _ in seen] == [
-                "props",
-                "delta",
-                "props",
-                "props",
-                "delta",
-                "props",
-            ]
-            left.append((name, first[0]))
-
-    async def again(url: str) -> None:
-        async with client(url) as one:
-            [(name, after)] = left
-            _, kind, props = await anext(events(one, name, after))
-            assert (kind, said(props)) == ("props", ["one", "one-", "two", "two-"])
-
-    with serving(store) as url:
-        asyncio.run(talk(url))
-    with serving(store) as url:
-        asyncio.run(again(url))
+            _, kind, props = await anext(events(one, name, last))
+            shown = ["plums and pears", "plums-and-pears-", "two", "two-"]
+            assert (kind, contents(props)) == ("props", shown)
+    store.close()
 
 
-def test_one_answer_at_a_time_and_it_can_be_ended(store: SessionStore) -> None:
+async def test_one_answer_at_a_time_and_it_can_be_ended() -> None:
     """A second action during an answer is rejected, and a cancelled answer keeps its words."""
     echo = Echo()
-
-    async def talk(url: str) -> None:
-        async with client(url) as one:
-            name = await new(one)
-            told = events(one, name)
-            await anext(told)
-            echo.waits = True
-            await one.post(f"/sessions/{name}/messages", json={"content": "one two"})
-            for act in ("messages", "compress", "regenerate"):
-                busy = await one.post(f"/sessions/{name}/{act}", json={"content": "three"})
-                assert (busy.status_code, "cancel it" in busy.json()["detail"]) == (409, True)
-            ended = await one.post(f"/sessions/{name}/cancel")
-            assert said(ended.json()["contextProps"]) == ["one two"]
-            echo.waits = False
-            again = await one.post(f"/sessions/{name}/regenerate")
-            assert again.status_code == 200
-            await until(told, "one-two-")
-
-    with serving(store, echo) as url:
-        asyncio.run(talk(url))
+    async with chatting(model=echo) as front:
+        echo.waits = True
+        await front.say("one two")
+        for act in ("messages", "compress", "regenerate"):
+            busy = await front.ask("POST", f"/{act}", json={"content": "three"})
+            assert (busy.status_code, "cancel it" in busy.json()["detail"]) == (409, True)
+        ended = await front.ask("POST", "/cancel")
+        assert contents(ended.json()["contextProps"]) == ["one two"]
+        echo.waits = False
+        assert (await front.ask("POST", "/regenerate")).status_code == 200
+        await front.answered()
+        assert await front.shown() == ["one two", "one-two-"]
 
 
-def test_two_users_do_not_see_each_other(store: SessionStore) -> None:
+async def test_two_users_do_not_see_each_other() -> None:
     """Each has chats of its own; another's is not there."""
+    app = create_app(InMemoryStore(), Echo, Access((ANN, BEN)))
+    transport = httpx.ASGITransport(app)
 
-    async def talk(url: str) -> None:
-        async with client(url, ANN) as ann, client(url, BEN) as ben, client(url, "eve") as eve:
-            name = await new(ann)
-            assert (await ben.get("/sessions")).json()["sessions"] == []
-            for act in ("", "/events", "/history"):
-                assert (await ben.get(f"/sessions/{name}{act}")).status_code == 404
-            assert (await ben.post(f"/sessions/{name}/fork", json={})).status_code == 404
-            assert (await ben.delete(f"/sessions/{name}")).status_code == 404
-            assert (await ann.get(f"/sessions/{name}")).status_code == 200
-            assert (await eve.get("/sessions")).status_code == 401
-        async with client(url) as nobody:
-            assert (await nobody.get("/sessions")).status_code == 401
+    async def code(token: str, path: str = "", method: str = "GET") -> int:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        at = "http://localhost/api/sessions"
+        async with httpx.AsyncClient(transport=transport, headers=headers) as one:
+            return (await one.request(method, at + path)).status_code
 
-    with serving(store, access=Access((ANN, BEN))) as url:
-        asyncio.run(talk(url))
+    name, chat = await app.state.chats.create(ANN)
+    assert chat.props()["messages"] == []
+    for path in ("", "/history", "/completions"):
+        assert await code(BEN, f"/{name}{path}") == 404
+        assert await code(ANN, f"/{name}{path}") == 200
+    assert await code(BEN, f"/{name}/fork", "POST") == await code(BEN, f"/{name}", "DELETE") == 404
+    assert await code("eve") == await code("") == 401
+    assert await app.state.chats.names(BEN) == ()
+    await app.state.chats.close()
 
 
-def test_pages_elsewhere_and_too_many_requests_are_refused(store: SessionStore) -> None:
+async def test_pages_elsewhere_and_too_many_requests_are_refused() -> None:
     """By the name that the server is asked under, by origin, by number."""
+    access = Access(origins=("http://friend.example",), a_minute=10)
+    async with chatting(access=access) as front:
 
-    async def talk(url: str) -> None:
-        async with client(url) as one:
-            assert (await one.get("/sessions", headers={"Host": "evil.example"})).status_code == 400
-            assert (
-                await one.get("/sessions", headers={"Origin": "http://evil.example"})
-            ).status_code == 403
-            assert (
-                await one.get("/sessions", headers={"Origin": "http://friend.example"})
-            ).status_code == 200
-            assert (
-                await one.post("/sessions/x/messages", content=b"x" * 2_000_000)
-            ).status_code in {404, 413}
-            codes = [(await one.get("/sessions")).status_code for _ in range(12)]
-            assert (codes[0], codes[-1]) == (200, 429)
+        async def asked(**headers: str) -> httpx.Response:
+            return await front.browser.get("/sessions", headers=headers)
 
-    with serving(store, access=Access(origins=("http://friend.example",), a_minute=10)) as url:
-        asyncio.run(talk(url))
+        assert (await asked(Host="evil.example")).status_code == 400
+        assert (await asked(Origin="http://evil.example")).status_code == 403
+        friend = await asked(Origin="http://friend.example")
+        allowed = friend.headers["access-control-allow-origin"]
+        assert (friend.status_code, allowed) == (200, "http://friend.example")
+        assert (await front.say("x" * 2_000_000)).status_code == 413
+        codes = [(await asked()).status_code for _ in range(12)]
+        assert (codes[0], codes[-1]) == (200, 429)
 
 
-def test_a_page_does_with_a_chat_what_a_session_can(store: SessionStore) -> None:
+async def test_a_page_does_with_a_chat_what_a_session_can() -> None:
     """Compress, clear, pin, recall, edit, rewind, fork, look back, delete."""
+    async with chatting(model=Echo(), max_tokens=800) as front:
 
-    async def talk(url: str) -> None:
-        async with client(url) as one:
-            name = await new(one)
-            told = events(one, name)
-            for number in range(12):
-                await one.post(
-                    f"/sessions/{name}/messages",
-                    json={"content": f"shelf {number}: " + "plums " * 30},
-                )
-                await until(told, f"shelf-{number}:-" + "plums-" * 30)
-            props = (await one.get(f"/sessions/{name}")).json()["contextProps"]
-            gist = [message for message in props["messages"] if message["role"] == "summary"]
-            assert len(gist) > 0
-            page = (await one.get(f"/sessions/{name}/history", params={"limit": 10})).json()
-            rest = (
-                await one.get(f"/sessions/{name}/history", params={"before": page["before"]})
-            ).json()
-            assert [len(page["messages"]), len(rest["messages"]), rest["before"]] == [10, 14, None]
-            assert [each["content"].split(":")[0] for each in rest["messages"]][:2] == [
-                "shelf 0",
-                "shelf-0",
-            ]
-            first = rest["messages"][0]["id"]
-            for act in ("compress", f"messages/{first}/recall", f"messages/{first}/pin"):
-                done = await one.post(f"/sessions/{name}/{act}")
-                assert done.status_code == 200, done.text
-            forked = await one.post(f"/sessions/{name}/fork", json={"message_id": first})
-            assert said(forked.json()["contextProps"]) == [rest["messages"][0]["content"]]
-            back = await one.post(f"/sessions/{name}/rewind", json={"to": first})
-            assert len(said(back.json()["contextProps"])) == 1
-            edited = await one.put(f"/sessions/{name}/messages/{first}", json={"content": "which?"})
-            assert said(edited.json()["contextProps"]) == ["which?"]
-            await until(told, "which?-")
-            assert said((await one.post(f"/sessions/{name}/clear")).json()["contextProps"]) == []
-            assert (
-                await one.post(f"/sessions/{name}/rewind", json={"to": "nowhere"})
-            ).status_code == 404
-            assert (await one.delete(f"/sessions/{name}")).status_code == 204
-            assert (await one.get(f"/sessions/{name}")).status_code == 404
-            assert (await one.get("/sessions")).json()["sessions"] == [forked.json()["sessionId"]]
+        async def done(method: str, path: str, code: int = 200, **body: Any) -> list[str]:
+            answer = await front.ask(method, path, json=body)
+            assert answer.status_code == code, answer.text
+            return contents(answer.json()["contextProps"])
 
-    with serving(store, max_tokens=800) as url:
-        asyncio.run(talk(url))
+        for number in range(12):
+            await front.say(f"shelf {number}: " + "plums " * 30)
+            await front.answered()
+        props = (await front.get())["contextProps"]
+        assert "summary" in {message["role"] for message in props["messages"]}
+        page = await front.get("/history", limit=10)
+        rest = await front.get("/history", before=page["before"])
+        assert [len(page["messages"]), len(rest["messages"]), rest["before"]] == [10, 14, None]
+        names = [content.split(":")[0] for content in contents(rest)]
+        assert names[:2] == ["shelf 0", "shelf-0"]
+        first = rest["messages"][0]["id"]
+        for act in ("/compress", f"/messages/{first}/recall", f"/messages/{first}/pin"):
+            await done("POST", act)
+        forked = await done("POST", "/fork", 201, message_id=first)
+        assert forked == [rest["messages"][0]["content"]]
+        assert len(await done("POST", "/rewind", to=first)) == 1
+        assert await done("PUT", f"/messages/{first}", content="which?") == ["which?"]
+        await front.answered()
+        assert await done("POST", "/clear") == []
+        nowhere = await front.ask("POST", "/rewind", json={"to": "nowhere"})
+        assert nowhere.status_code == 404
+        assert (await front.ask("DELETE")).status_code == 204
+        assert (await front.ask("GET")).status_code == 404
+        assert len((await front.browser.get("/sessions")).json()["sessions"]) == 1
 
 
-def test_a_page_takes_a_compression_back(store: SessionStore) -> None:
+async def test_a_page_takes_a_compression_back() -> None:
     """The last one, or that of a receipt; what it does not understand changes nothing."""
-
-    async def talk(url: str) -> None:
-        async with client(url) as one:
-            name = await new(one)
-            told = events(one, name)
-            for number in range(6):
-                text = f"shelf {number}: plums"
-                await one.post(f"/sessions/{name}/messages", json={"content": text})
-                await until(told, f"shelf-{number}:-plums-")
-            whole = said((await one.get(f"/sessions/{name}")).json()["contextProps"])
-            short = said((await one.post(f"/sessions/{name}/compress")).json()["contextProps"])
-            assert len(short) < len(whole)
-            [receipt] = (await one.get(f"/sessions/{name}/receipts")).json()["receipts"]
-            assert receipt["after"]["tokens"] < receipt["before"]["tokens"]
-            refused = [
-                await one.post(f"/sessions/{name}/{act}", json={wrong: "c9"})
-                for act, wrong in (("undo", "receiptId"), ("fork", "messageId"))
-            ]
-            refused.append(await one.post(f"/sessions/{name}/undo", json={"receipt_id": "c9"}))
-            assert [each.status_code for each in refused] == [422, 422, 404]
-            for body, wanted in (({}, whole), ({"receipt_id": receipt["id"]}, short)):
-                done = await one.post(f"/sessions/{name}/undo", json=body)
-                assert said(done.json()["contextProps"]) == wanted
-            assert said((await one.post(f"/sessions/{name}/undo")).json()["contextProps"]) == whole
-
-    with serving(store, max_tokens=800, threshold=FixedThreshold(0.9, 0.1)) as url:
-        asyncio.run(talk(url))
+    threshold = FixedThreshold(0.9, 0.1)
+    async with chatting(model=Echo(), max_tokens=800, threshold=threshold) as front:
+        for number in range(6):
+            await front.say(f"shelf {number}: plums")
+            await front.answered()
+        whole = await front.shown()
+        short = contents((await front.ask("POST", "/compress")).json()["contextProps"])
+        assert len(short) < len(whole)
+        [receipt] = (await front.get("/receipts"))["receipts"]
+        assert receipt["after"]["tokens"] < receipt["before"]["tokens"]
+        for act, wrong, code in (
+            ("/undo", "receiptId", 422),
+            ("/fork", "messageId", 422),
+            ("/undo", "receipt_id", 404),
+        ):
+            refused = await front.ask("POST", act, json={wrong: "c9"})
+            assert refused.status_code == code
+        for body, wanted in (({}, whole), ({"receipt_id": receipt["id"]}, short), ({}, whole)):
+            done = await front.ask("POST", "/undo", json=body)
+            assert contents(done.json()["contextProps"]) == wanted
 
 
-def test_a_page_changes_the_rules_of_a_chat(store: SessionStore) -> None:
+async def test_a_page_changes_the_rules_of_a_chat() -> None:
     """It lists what the user stated, adds a rule, and ends one."""
-
-    async def talk(url: str) -> None:
-        async with client(url) as one:
-            name = await new(one)
-            told = events(one, name)
-            await one.post(f"/sessions/{name}/messages", json={"content": "Never fly. Hi!"})
-            await until(told, "Never-fly.-Hi!-")
-            added = await one.post(
-                f"/sessions/{name}/rules", json={"content": "Be brief.", "scope": "today"}
-            )
-            assert added.status_code == 200, added.text
-            rules = (await one.get(f"/sessions/{name}/rules")).json()["rules"]
-            assert [rule["text"] for rule in rules] == ["Never fly.", "today: Be brief."]
-            assert set(rules[0]) == {"id", "text", "kind", "scope", "messageId"}
-            first, second = (rule["id"] for rule in rules)
-            assert (await one.post(f"/sessions/{name}/rules/{first}/revoke")).status_code == 200
-            assert (await one.delete(f"/sessions/{name}/rules/{second}")).status_code == 200
-            assert (await one.get(f"/sessions/{name}/rules")).json() == {"rules": []}
-            assert (await one.delete(f"/sessions/{name}/rules/{second}")).status_code in {404, 422}
-            assert (await one.post(f"/sessions/{name}/rules", json={})).status_code == 422
-
-    with serving(store, max_tokens=800) as url:
-        asyncio.run(talk(url))
+    async with chatting(model=Echo(), max_tokens=800) as front:
+        await front.say("Never fly. Hi!")
+        await front.answered()
+        added = await front.ask("POST", "/rules", json={"content": "Be brief.", "scope": "today"})
+        assert added.status_code == 200, added.text
+        rules = (await front.get("/rules"))["rules"]
+        assert [rule["text"] for rule in rules] == ["Never fly.", "today: Be brief."]
+        assert set(rules[0]) == {"id", "text", "kind", "scope", "messageId"}
+        first, second = (rule["id"] for rule in rules)
+        assert (await front.ask("POST", f"/rules/{first}/revoke")).status_code == 200
+        assert (await front.ask("DELETE", f"/rules/{second}")).status_code == 200
+        assert await front.get("/rules") == {"rules": []}
+        assert (await front.ask("DELETE", f"/rules/{second}")).status_code in {404, 422}
+        assert (await front.ask("POST", "/rules", json={})).status_code == 422
 
 
 @pytest.mark.parametrize(
@@ -370,7 +276,6 @@ def test_a_page_changes_the_rules_of_a_chat(store: SessionStore) -> None:
     [
         (InMemoryStore(), {"tokens": [ANN]}, "access=Access((token,))"),
         (InMemoryStore(), {"modle": "gpt-5"}, "Did you mean 'model'?"),
-        (InMemoryStore(), {"model": "gpt-99"}, "Did you mean 'gpt-5'"),
         ("chats.db", {}, 'SQLiteStore("chats.db")'),
         (InMemoryStore(), {"answering": object()}, "a function that returns"),
     ],

@@ -22,7 +22,7 @@ from polycontext.testing import FAST
 from polycontext.window import ContextItem, Part, ToolCall, Turn
 from tests.house import gated
 
-SESSIONS = int(os.environ.get("LEAK_SESSIONS", "40"))
+SESSIONS = int(os.environ.get("LEAK_SESSIONS", "24"))
 STEPS = 25
 TOKEN = "a-token-that-may-not-inspect"  # noqa: S105 - a test's
 MARK = "ZQXJ"
@@ -264,7 +264,7 @@ def test_no_byte_that_a_browser_receives_is_private(seed: int) -> None:
 
 def test_requests_were_taken_and_refused_in_every_way() -> None:
     """The random requests reached every status code, including errors."""
-    if _SEEN.total() < 20 * STEPS:
+    if _SEEN.total() < 16 * STEPS:
         pytest.skip("the sessions were looked at elsewhere")
     assert _SHOWN[True] > 9 * _SHOWN[False]
     assert {200, 201, 404, 405, 409, 413, 422, 500, 503} <= {*_SEEN}

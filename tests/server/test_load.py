@@ -10,10 +10,9 @@ from tests.server_load import run, serving
 
 @pytest.mark.gate
 @pytest.mark.no_cover
-@pytest.mark.parametrize("store", ["memory", "sqlite"])
-def test_no_listener_misses_an_event(store: str, tmp_path: Path) -> None:
+def test_no_listener_misses_an_event(tmp_path: Path) -> None:
     """Every listener receives every event, beside one that has stopped reading."""
-    with serving("memory" if store == "memory" else str(tmp_path / "chats.db")) as (port, process):
+    with serving(str(tmp_path / "chats.db")) as (port, process):
         load = asyncio.run(
             run(port, process, seconds=2, clients=20, sessions=4, a_second=2, stopped=1)
         )

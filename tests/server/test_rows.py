@@ -146,15 +146,6 @@ def test_excerpts_keep_failures_and_count_equal_lines() -> None:
     )
 
 
-def test_records_become_a_table_without_columns_that_are_the_same() -> None:
-    """Each row has all of its values."""
-    [_, told] = _sent(_call(1), _result(TABLE))
-    head, columns, *rows, _ = told.split("\n")
-    assert head == "40 rows, each with day 2024-05-20"
-    assert columns == "flight, seats.all"
-    assert rows == [f"HAT{n:03}, {n}" for n in range(40)]
-
-
 def test_a_repeated_result_is_a_reference() -> None:
     """To the text that stands before, by its hash and its beginning."""
     [_, _, _, told] = _sent(_call(1), _result(LOG), _call(2), _result(LOG, 2))
@@ -193,23 +184,6 @@ def test_a_users_sentences_stay_around_a_pasted_block() -> None:
         assert hash_of(block) in told
 
 
-def test_a_users_own_words_stay() -> None:
-    """However long they are."""
-    prose = "Please keep the jars in the cellar, and never open one of them without asking. " * 300
-    assert _sent(_user(prose), _user([{"type": "text", "text": prose}])) == [
-        prose,
-        [{"type": "text", "text": prose}],
-    ]
-
-
-def test_an_agent_without_tools_answers_as_a_user() -> None:
-    """What a program printed is a result, whoever sends it."""
-    text = f"<returncode>1</returncode>\n<output>\n{LOG}\n</output>"
-    told = _sent(_user("Fix it."), {"role": "assistant", "content": "ls"}, _user(text))[-1]
-    assert "Error: no key in vault.py:31" in told
-    assert "×300" in told
-
-
 def test_of_rows_that_were_withheld_before_only_those_change_that_pay() -> None:
     """A gateway that keeps back what models said sends results a request late."""
     assert "×300" in _sent(_user("Fix it."), _result(LOG))[1]
@@ -220,9 +194,9 @@ def test_of_rows_that_were_withheld_before_only_those_change_that_pay() -> None:
 @pytest.mark.gate
 def test_what_is_remembered_is_bounded_and_saves_only_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was forgotten is made again, in the same words."""
-    monkeypatch.setattr(module, "_REMEMBERED", 40_000)
-    small, lists = _compressor(), [[_call(1), _result(f"{n}\n{LOG}")] for n in range(300)]
+    monkeypatch.setattr(module, "_REMEMBERED", 16_000)
+    small, lists = _compressor(), [[_call(1), _result(f"{n}\n{LOG}")] for n in range(120)]
     for _ in range(2):
         for rows in lists:
             assert small.compress(rows) == _compressor().compress(rows)
-    assert 1 < len(small._known._values) <= 200
+    assert 1 < len(small._known._values) <= 80

@@ -1,203 +1,141 @@
 """`polycontext serve`, and who answers behind it."""
 
 import asyncio
-import os
 import re
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Generator, Iterator
-from contextlib import AsyncExitStack, contextmanager, suppress
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, suppress
+from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
 import httpx
 import pytest
 import uvicorn
-from fastapi import FastAPI, HTTPException
+from fastapi import HTTPException
 
 from polycontext.base import InvalidOptionError
-from polycontext.cli import serve as command
 from polycontext.cli.app import main
-from polycontext.models.answers import ScriptedAnswering, make_answering
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.session.usage import Usage
-from polycontext.polynomial.stores import InMemoryStore
-from polycontext.server.access import Access, Gate, Turns, is_loopback
-from polycontext.server.app import create_app
+from polycontext.server import Server
+from polycontext.server.access import Access, Gate, Turns
 from polycontext.server.connection import configuration
-from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictServer
 
 PLACE = re.compile(r"serving (http://\S+)/")
 
 
-@contextmanager
-def served(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
-) -> Generator[tuple[str, str]]:
-    """Run the command in a thread, and return the URL that it says, and all that it says."""
+Serve = Callable[..., AbstractContextManager[tuple[httpx.Client, str]]]
+
+
+@pytest.fixture
+def serve(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """Return a function that runs the command in a thread; it yields a client, and what is told."""
     servers: list[uvicorn.Server] = []
 
-    class Kept(command.Server):
+    class Kept(Server):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
             servers.append(self)
 
-    monkeypatch.setattr(command, "Server", Kept)
-    monkeypatch.setenv("XDG_DATA_HOME", mkdtemp())
-    codes: list[int] = []
-    thread = threading.Thread(
-        target=lambda: codes.append(main(["serve", "--port", "0", *arguments]))
-    )
-    thread.start()
-    told = ""
-    while thread.is_alive() and not (servers and servers[0].started):
-        time.sleep(0.01)
-    told += capsys.readouterr().err
-    found = PLACE.search(told)
-    assert found, told
-    try:
-        yield found[1], told
-    finally:
-        servers[0].should_exit = True
-        thread.join(60)
-        assert codes == [0]
+    @contextmanager
+    def served(*arguments: str) -> Generator[tuple[httpx.Client, str]]:
+        monkeypatch.setattr("polycontext.cli.serve.Server", Kept)
+        monkeypatch.setenv("XDG_DATA_HOME", mkdtemp())
+        servers.clear()
+        codes: list[int] = []
+        options = ["serve", "--port", "0", *arguments]
+        thread = threading.Thread(target=lambda: codes.append(main(options)))
+        thread.start()
+        while thread.is_alive() and not (servers and servers[0].started):
+            time.sleep(0.01)
+        told = capsys.readouterr().err
+        found = PLACE.search(told)
+        assert found, told
+        try:
+            with httpx.Client(base_url=found[1], timeout=60) as browser:
+                yield browser, told
+        finally:
+            servers[0].should_exit = True
+            thread.join(60)
+            assert codes == [0]
+
+    return served
 
 
-def test_the_command_serves_until_it_is_stopped(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    """With a store and a system prompt; what was said is there when it is started anew."""
-    options = (
-        "--store",
-        str(tmp_path / "chats.db"),
-        "--system",
-        "Never name the margin.",
-        "--max-tokens",
-        "900",
-    )
+def bearer(token: str) -> dict[str, str]:
+    """Return the header with a token."""
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_the_command_serves_until_it_is_stopped(serve: Serve, tmp_path: Path) -> None:
+    """With a store, a system prompt and a folder; what was said is there when it starts anew."""
+    path = tmp_path / "chats.db"
+    (tmp_path / "plums.py").write_text("JARS = 3\n")
+    options = ("--store", str(path), "--system", "Never name the margin.", "--max-tokens", "900")
     names: list[str] = []
-    for _ in range(2):
-        with (
-            served(capsys, monkeypatch, *options) as (url, told),
-            httpx.Client(base_url=f"{url}/api") as browser,
-        ):
+    for more, offered in ((("--root", str(tmp_path)), ["plums.py", "plums.JARS"]), ((), [])):
+        with serve(*options, *more) as (browser, told):
             assert "token" not in told
-            names = names or [browser.post("/sessions").json()["sessionId"]]
-            said = browser.post(f"/sessions/{names[0]}/messages", json={"content": "plums"}).json()
+            names = names or [browser.post("/api/sessions").json()["sessionId"]]
+            at = f"/api/sessions/{names[0]}"
+            said = browser.post(f"{at}/messages", json={"content": "plums"}).json()
             assert said["contextProps"]["messages"][-1]["content"] == "plums"
-            assert "margin" not in browser.get(f"/sessions/{names[0]}").text
-            assert browser.get("/sessions").json()["sessions"] == names
-            assert (
-                browser.get(f"{url}/openapi.json").json()["components"]["schemas"]["ChatProps"][
-                    "title"
-                ]
-                == "ChatProps"
-            )
-    assert (
-        next(turn.text for turn in _kept(tmp_path / "chats.db").log()) == "Never name the margin."
-    )
+            assert "margin" not in browser.get(at).text
+            assert browser.get("/api/sessions").json()["sessions"] == names
+            schemas = browser.get("/openapi.json").json()["components"]["schemas"]
+            assert schemas["ChatProps"]["title"] == "ChatProps"
+            found = browser.get(f"{at}/completions?prefix=plums").json()["completions"]
+            assert [each["name"] for each in found] == offered
+    [key] = ContextSession.history.list_sessions(path)
+    with ContextSession.open(path, key) as session:
+        assert session.log()[0].text == "Never name the margin."
 
 
-def _kept(path: Any) -> ContextSession:
-    [name] = ContextSession.history.list_sessions(path)
-    with ContextSession.open(path, name) as session:
-        return session
-
-
-def test_the_command_compresses_rows_for_gateways(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
+def test_the_command_compresses_rows_for_gateways(serve: Serve, tmp_path: Path) -> None:
     """Beside chats or alone; originals in a file are found after a restart."""
     rows = [{"role": "tool", "tool_call_id": "c", "content": "waiting\n" * 900}]
     originals, name = ("--originals", str(tmp_path / "originals.db")), ""
     for options in (originals, ("--compress-only", *originals), ("--compress-only", "--strict")):
-        with (
-            served(capsys, monkeypatch, *options) as (url, told),
-            httpx.Client(base_url=url) as gateway,
-        ):
+        with serve(*options) as (gateway, told):
             alone = "--compress-only" in options
             assert ("originals are kept" in told) == alone
             assert gateway.get("/").status_code == (404 if alone else 200)
             answer = gateway.post("/v1/compress", json={"messages": rows}).json()
             [name] = answer["ccr_hashes"]
-            gateway.headers["Authorization"] = "Bearer of-somebody-else"
-            assert gateway.get(f"/v1/retrieve/{name}").status_code == 404
-    with served(capsys, monkeypatch, *originals) as (url, _), httpx.Client(base_url=url) as gateway:
+            others = bearer("of-somebody-else")
+            assert gateway.get(f"/v1/retrieve/{name}", headers=others).status_code == 404
+    with serve(*originals) as (gateway, _):
         found = gateway.get(f"/v1/retrieve/{name}").json()["original_content"]
         assert found == rows[0]["content"]
-
-
-def test_a_server_without_chats_takes_no_options_of_chats(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """It says which one to leave out, and nothing is created."""
-    for name in ("--model", "--base-url", "--root"):
-        assert main(["serve", "--compress-only", name, "."]) == 2
-        assert f"--compress-only serves no chats. Leave out {name}." in capsys.readouterr().err
-
-
-def test_a_folder_is_served_where_it_is_named(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    """Its files and symbols; without one there are none."""
-    (tmp_path / "plums.py").write_text("JARS = 3\n")
-    for options, names in [(("--root", str(tmp_path)), ["plums.py", "plums.JARS"]), ((), [])]:
-        with (
-            served(capsys, monkeypatch, *options) as (url, _),
-            httpx.Client(base_url=f"{url}/api") as browser,
-        ):
-            chat = browser.post("/sessions").json()["sessionId"]
-            offered = browser.get(
-                f"/sessions/{chat}/completions", params={"prefix": "plums"}
-            ).json()["completions"]
-            assert [each["name"] for each in offered] == names
 
 
 TOKEN = "a-token-of-ann-s-own"  # noqa: S105 - of a test
 
 
 def test_a_token_is_asked_for(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without it nobody comes in, and it is shown nowhere."""
-    with (
-        served(capsys, monkeypatch, "--token", TOKEN) as (url, told),
-        httpx.Client(base_url=f"{url}/api") as browser,
-    ):
-        assert browser.get("/sessions").status_code == 401
-        assert (
-            browser.get("/sessions", headers={"Authorization": f"Bearer {TOKEN}"}).status_code
-            == 200
-        )
-        assert (
-            browser.get("/sessions", headers=[(b"Authorization", "Bearer é".encode())]).status_code
-            == 401
-        )
-        assert TOKEN not in repr(Access((TOKEN,))) + told
+    """From the command or a file, one a line; it is shown nowhere, and an empty file is refused."""
+    place = tmp_path / "tokens.txt"
+    place.write_text(f"{TOKEN}\n\n  another-token-of-ben  \n")
+    for options in (("--token", TOKEN), ("--token-file", str(place))):
+        with serve(*options) as (browser, told):
+            assert browser.get("/api/sessions").status_code == 401
+            assert browser.get("/api/sessions", headers=bearer(TOKEN)).status_code == 200
+            odd = [(b"Authorization", "Bearer é".encode())]
+            assert browser.get("/api/sessions", headers=odd).status_code == 401
+            assert TOKEN not in repr(Access((TOKEN,))) + told
+            ben = browser.get("/api/sessions", headers=bearer("another-token-of-ben"))
+            assert ben.status_code == (200 if "--token-file" in options else 401)
+    place.write_text("\n")
+    assert main(["serve", "--port", "0", "--token-file", str(place)]) == 2
+    assert "at least 16 characters" in capsys.readouterr().err
 
 
-def test_an_application_below_another_asks_for_tokens() -> None:
-    """Mounted at a path, it refuses strangers and answers users as it does alone."""
-    outer = FastAPI()
-    outer.mount("/chats", create_app(InMemoryStore(), access=Access((TOKEN,))))
-
-    async def codes() -> list[int]:
-        async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(outer), base_url="http://localhost/chats/api"
-        ) as browser:
-            user = {"Authorization": f"Bearer {TOKEN}"}
-            answers = [await browser.get("/sessions", headers=each) for each in ({}, user)]
-            return [each.status_code for each in answers]
-
-    assert asyncio.run(codes()) == [401, 200]
-
-
-@pytest.mark.parametrize("token", ["", " ", "short", "x" * 15])
+@pytest.mark.parametrize("token", ["", "x" * 15])
 def test_a_short_token_is_refused(token: str, capsys: pytest.CaptureFixture[str]) -> None:
     """As that of a variable that is not set would be; what it is stays untold."""
     assert main(["serve", "--port", "0", "--token", token, "--token", TOKEN]) == 2
@@ -207,7 +145,7 @@ def test_a_short_token_is_refused(token: str, capsys: pytest.CaptureFixture[str]
         Access((token,))
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.7", "chats.example"])  # noqa: S104
+@pytest.mark.parametrize("host", ["::", "chats.example"])
 def test_a_host_that_others_reach_needs_a_token(
     host: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -221,87 +159,61 @@ def test_a_host_that_others_reach_needs_a_token(
 
 
 @pytest.mark.gate
-def test_no_header_gets_around_the_limits(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A client is identified by its address, not its headers; failed tokens are limited too."""
-    monkeypatch.setattr("polycontext.server.access.FAILURES_A_MINUTE", 20)
+def test_no_header_gets_around_the_limits(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client is identified by its address, not its headers; failed tokens are limited too.
+
+    The right token is never refused.
+    """
+    monkeypatch.setattr("polycontext.server.access.FAILURES_A_MINUTE", 5)
     names = [
         {
             "X-Forwarded-For": f"10.0.0.{n}",
             "Forwarded": f"for=10.0.0.{n}",
             "X-Real-IP": f"10.0.0.{n}",
         }
-        for n in range(60)
+        for n in range(15)
     ]
-    with (
-        served(capsys, monkeypatch, "--a-minute", "30") as (url, _),
-        httpx.Client(base_url=f"{url}/api", timeout=60) as browser,
-    ):
-        codes = Counter(browser.get("/sessions", headers=each).status_code for each in names)
-        assert codes == {200: 30, 429: 30}
-    with (
-        served(capsys, monkeypatch, "--token", TOKEN) as (url, _),
-        httpx.Client(base_url=f"{url}/api", timeout=60) as browser,
-    ):
+    with serve("--a-minute", "10") as (browser, _):
+        codes = Counter(browser.get("/api/sessions", headers=each).status_code for each in names)
+        assert codes == {200: 10, 429: 5}
+    with serve("--token", TOKEN) as (browser, _):
         codes = Counter(
-            browser.get(
-                "/sessions", headers={"Authorization": f"Bearer wrong-{n}", **each}
-            ).status_code
+            browser.get("/api/sessions", headers=bearer(f"wrong-{n}") | each).status_code
             for n, each in enumerate(names)
         )
-        assert codes == {401: 20, 429: 40}
+        assert codes == {401: 5, 429: 10}
+        assert browser.get("/api/sessions", headers=bearer(TOKEN)).status_code == 200
 
 
 @pytest.mark.gate
 def test_a_request_that_does_not_arrive_is_not_waited_for(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An incomplete request is closed; an idle or a listening connection is not."""
-    monkeypatch.setattr("polycontext.server.connection.MOST_SECONDS", 3.0)
+    monkeypatch.setattr("polycontext.server.connection.MOST_SECONDS", 1.0)
     halves = [
         b"",
         b"GET /api/sessions HTTP/1.1\r\nHost: local",
         b"POST /api/sessions/x/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
     ]
-    with (
-        served(capsys, monkeypatch) as (url, _),
-        httpx.Client(base_url=f"{url}/api", timeout=60) as browser,
-    ):
-        place = ("127.0.0.1", int(url.rpartition(":")[2]))
-        name = browser.post("/sessions").json()["sessionId"]
-        with browser.stream("GET", f"/sessions/{name}/events") as events:
+    with serve() as (browser, _):
+        name = browser.post("/api/sessions").json()["sessionId"]
+        with browser.stream("GET", f"/api/sessions/{name}/events") as events:
             told = events.iter_text()
-            assert "retry" in next(told) or told
+            next(told)
             for half in halves:
-                with socket.create_connection(place, timeout=60) as client:
+                with socket.create_connection(place_of(browser), timeout=60) as client:
                     client.sendall(half)
                     with suppress(ConnectionResetError):
                         assert client.recv(1_000) == b""
-            assert browser.get("/sessions").status_code == 200
-            browser.post(f"/sessions/{name}/messages", json={"content": "Still there?"})
-            assert "Still there?" in "".join(iter_until(told, "Still there?"))
+            assert browser.get("/api/sessions").status_code == 200
+            browser.post(f"/api/sessions/{name}/messages", json={"content": "Still there?"})
+            assert next(text for text in told if "Still there?" in text)
 
 
-def iter_until(texts: Iterator[str], last: str) -> Iterator[str]:
-    """Yield texts up to the one that holds `last`."""
-    for text in texts:
-        yield text
-        if last in text:
-            return
-
-
-@pytest.mark.parametrize("tokens", ["", "  "])
-def test_a_variable_with_no_token_in_it_lets_nobody_in(
-    tokens: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A token variable without a usable token prevents the server from starting."""
-    monkeypatch.setenv("POLYCONTEXT_TOKEN", tokens)
-    monkeypatch.setattr(
-        "polycontext.cli.serve._bind", lambda host, port: pytest.fail("it is served")
-    )
-    assert main(["serve", "--port", "0"]) == 2
-    assert re.search("at least 16 characters|POLYCONTEXT_TOKEN", capsys.readouterr().err)
+def place_of(browser: httpx.Client) -> tuple[str, int]:
+    """Return the address of a client's server."""
+    return "127.0.0.1", browser.base_url.port or 0
 
 
 class Request:
@@ -345,12 +257,6 @@ def test_a_proxy_is_believed_where_it_is_named(proxies: tuple[str, ...], seen: s
         await send({"type": "http.response.body", "body": scope["client"][0].encode()})
 
     assert asyncio.run(client_of(configuration(told, proxies))) == seen
-
-
-def test_a_proxy_is_an_address(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not everybody, whose word would be taken for anything."""
-    assert main(["serve", "--port", "0", "--proxy", "*"]) == 2
-    assert "--proxy * is not an address" in capsys.readouterr().err
 
 
 def talk_to(
@@ -398,9 +304,7 @@ async def whole(scope: Any, receive: Any, send: Any) -> None:
             await send({"type": "http.response.body"})
 
 
-@pytest.mark.parametrize(
-    "second", [b"GE", b"POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 9\r\n\r\n{"]
-)
+@pytest.mark.parametrize("second", [b"POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 9\r\n\r\n{"])
 def test_half_a_request_behind_a_whole_one_is_not_waited_for(second: bytes) -> None:
     """A half request behind a whole one times out after the first was answered."""
 
@@ -523,23 +427,6 @@ def test_a_user_is_not_replaced_by_strangers() -> None:
     talk_at_once(Gate(whole, access, Turns()), steps)
 
 
-@pytest.mark.usefixtures("three_connections")
-def test_the_connections_of_a_user_do_not_close_the_new_ones_of_others() -> None:
-    """Whoever holds all places gives up one of their own."""
-    ann, ben = ("Authorization: Bearer " + f"{name}-own-secret-token" for name in ("ann", "ben"))
-    access = Access(("ann-own-secret-token", "ben-own-secret-token"))
-
-    async def steps(come: Callable[[], Any]) -> None:
-        path = "GET /api/x HTTP/1.1"
-        for _ in range(3):
-            assert await answered(await come(), ann, first=path) == b"200"
-        new = await come()
-        assert await answered(await come(), ann, first=path) == b"200"
-        assert await answered(new, ben, first=path) == b"200"
-
-    talk_at_once(Gate(whole, access, Turns()), steps)
-
-
 def test_a_client_that_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full buffer that nobody empties ends the connection; one that is read does not."""
     monkeypatch.setattr("polycontext.server.connection.MOST_SECONDS", 0.5)
@@ -566,65 +453,19 @@ def test_a_client_that_does_not_read_is_not_waited_for(monkeypatch: pytest.Monke
     talk_to(app, steps)
 
 
-def test_a_body_is_not_read_before_the_token_is_checked(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_body_is_not_read_before_the_token_is_checked(serve: Serve) -> None:
     """A half-sent upload without a token is refused at once, and its connection closed."""
     head = "POST /api/sessions/x/uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n"
-    with served(capsys, monkeypatch, "--token", TOKEN) as (url, _):
-        place = ("127.0.0.1", int(url.rpartition(":")[2]))
-        with socket.create_connection(place, timeout=30) as client:
-            client.sendall(head.encode() + b"\r\n" + b"x" * 1000)
-            said = b""
-            with suppress(ConnectionError):
-                while piece := client.recv(4096):
-                    said += piece
+    with (
+        serve("--token", TOKEN) as (browser, _),
+        socket.create_connection(place_of(browser), timeout=30) as client,
+    ):
+        client.sendall(head.encode() + b"\r\n" + b"x" * 1000)
+        said = b""
+        with suppress(ConnectionError):
+            while piece := client.recv(4096):
+                said += piece
     assert said.startswith(b"HTTP/1.1 401"), said
-
-
-def test_wrong_tokens_do_not_lock_the_right_one_out(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After any number of wrong tokens from the same address the right one is accepted."""
-    with (
-        served(capsys, monkeypatch, "--token", TOKEN) as (url, _),
-        httpx.Client(base_url=f"{url}/api", timeout=60) as browser,
-    ):
-        codes = [
-            browser.get("/sessions", headers={"Authorization": f"Bearer wrong-{n}"}).status_code
-            for n in range(40)
-        ]
-        assert codes == [401] * 30 + [429] * 10
-        right = browser.get("/sessions", headers={"Authorization": f"Bearer {TOKEN}"})
-        assert right.status_code == 200
-
-
-def test_tokens_are_read_from_a_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    """One a line, so that no list of processes shows them; an empty file lets nobody in."""
-    place = tmp_path / "tokens.txt"
-    place.write_text(f"{TOKEN}\n\n  another-token-of-ben  \n")
-    with (
-        served(capsys, monkeypatch, "--token-file", str(place)) as (url, _),
-        httpx.Client(base_url=f"{url}/api") as browser,
-    ):
-        for token, code in ((TOKEN, 200), ("another-token-of-ben", 200), ("another", 401)):
-            headers = {"Authorization": f"Bearer {token}"}
-            assert browser.get("/sessions", headers=headers).status_code == code
-    place.write_text("\n")
-    assert main(["serve", "--port", "0", "--token-file", str(place)]) == 2
-    assert "at least 16 characters" in capsys.readouterr().err
-
-
-def test_no_page_loads_scripts_from_elsewhere(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """FastAPI's own pages do: they are not served; the document that they show is."""
-    with served(capsys, monkeypatch) as (url, _), httpx.Client(base_url=url) as browser:
-        for path in ("/docs", "/redoc", "/docs/oauth2-redirect"):
-            assert browser.get(path).status_code == 404
-        assert browser.get("/openapi.json").json()["info"]["title"] == "polycontext"
 
 
 @pytest.mark.parametrize(
@@ -637,6 +478,10 @@ def test_no_page_loads_scripts_from_elsewhere(
         ),
         (("--store", "oracle://scott:tiger@host/db"), "oracle://***@host/db"),
         (("--port", "70000"), "65535"),
+        (("--proxy", "*"), "--proxy * is not an address"),
+        (("--compress-only", "--model", "m"), "serves no chats. Leave out --model."),
+        (("--compress-only", "--root", "."), "serves no chats. Leave out --root."),
+        (("--host", "::", "--token", "x" * 16, "--editor", "vi"), "Use a loopback --host."),
         (("--root", "nowhere"), "'nowhere' does not exist"),
     ],
 )
@@ -650,120 +495,4 @@ def test_mistakes_are_told(
     assert "tiger" not in err
 
 
-def test_a_port_that_is_taken_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """The system's own words, and no traceback."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert main(["serve", "--port", str(taken.getsockname()[1])]) == 1
-    assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
-
-
-def test_it_stops_on_a_signal(tmp_path: Any) -> None:
-    """SIGTERM ends the event streams at once, and the partial answer is stored."""
-    path, whole, over = tmp_path / "chats.db", "Plums and pears. " * 20, threading.Event()
-
-    class Halting(StrictChat):
-        def stream(self, request: Any, **options: Any) -> Any:
-            for number, event in enumerate(super().stream(request, **options)):
-                if number == 6:
-                    assert over.wait(60)
-                yield event
-
-    with StrictServer((Halting(lambda _: whole),)) as model:
-        command = [
-            sys.executable,
-            "-m",
-            "polycontext",
-            "serve",
-            "--port",
-            "0",
-            "--store",
-            str(path),
-        ]
-        command += ["--base-url", f"{model.url}/v1", "--model", "gpt-5"]
-        environment = {**os.environ, "OPENAI_API_KEY": "none"}
-        with subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, env=environment
-        ) as process:
-            assert process.stderr is not None
-            try:
-                found = PLACE.search(process.stderr.readline())
-                assert found
-                with httpx.Client(base_url=f"{found[1]}/api/sessions/", timeout=30) as browser:
-                    name = browser.post(f"{found[1]}/api/sessions").json()["sessionId"]
-                    browser.post(f"{name}/messages", json={"content": "What is on the shelves?"})
-                    with browser.stream("GET", f"{name}/events") as told:
-                        heard = ""
-                        for text in told.iter_text():
-                            if "delta" in text and "delta" not in heard:
-                                process.send_signal(signal.SIGTERM)
-                            heard += text
-                assert process.wait(60) in {0, -signal.SIGTERM}
-                # Nobody had to be cut off.
-                assert process.stderr.read() == ""
-            finally:
-                over.set()
-                process.kill()
-    # It was closed: what was written stands in the file itself.
-    assert not path.with_name(f"{path.name}-wal").exists()
-    said = [turn.text for turn in _kept(path).log()]
-    assert said[0] == "What is on the shelves?"
-    assert whole.startswith(said[1])
-    assert said[1] != whole
-
-
-def test_which_hosts_are_this_machine() -> None:
-    """By number and by name."""
-    assert [*map(is_loopback, ("127.0.0.1", "127.3.2.1", "::1", "localhost"))] == [True] * 4
-    assert [*map(is_loopback, ("0.0.0.0", "::", "example.org", ""))] == [False] * 4  # noqa: S104
-
-
 # --- who answers ----------------------------------------------------------------------
-
-
-async def said_by(answers: Any, session: ContextSession) -> str:
-    """Return the whole of an answer."""
-    try:
-        return "".join([piece async for piece in answers.answer(session)])
-    finally:
-        await answers.aclose()
-
-
-@pytest.mark.parametrize(
-    ("provider", "name"),
-    [(StrictChat, "gpt-5"), (StrictAnthropic, "claude-opus-4-7")],
-    ids=["openai", "anthropic"],
-)
-def test_an_endpoint_answers_and_its_counts_are_learned(
-    provider: Callable[..., Any], name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Streamed, with the system prompt where the vendor wants it."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
-    asked: list[Any] = []
-    learned: list[Any] = []
-    session = ContextSession(8000)
-
-    def reply(request: Any) -> str:
-        asked.append(request)
-        return "Plums and pears."
-
-    monkeypatch.setattr(Usage, "reported", lambda _, response: learned.append(response))
-    session.add_system("Never open a jar.")
-    session.add_user_turn("What is on the shelves?")
-    with StrictServer((provider(reply),)) as server:
-        url = server.url if provider is StrictAnthropic else f"{server.url}/v1"
-        assert asyncio.run(said_by(make_answering(url, name), session)) == "Plums and pears."
-    assert "Never open a jar." in str(asked)
-    assert len(learned) == 1
-
-
-def test_without_one_a_script_answers() -> None:
-    """It says what it was told, and that it is none."""
-    session = ContextSession(8000)
-    session.add_user_turn("What is on the shelves?")
-    said = asyncio.run(said_by(make_answering(None, None), session))
-    assert "5 words" in said
-    assert "shelves?" in said
-    assert isinstance(make_answering(None, None), ScriptedAnswering)
-    with pytest.raises(InvalidOptionError):
-        make_answering("ftp://host", "gpt-5")

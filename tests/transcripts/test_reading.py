@@ -3,7 +3,6 @@
 import errno
 import io
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,12 @@ from hypothesis import strategies as st
 
 from polycontext import ContextSession
 from polycontext.base import InvalidDataError
-from polycontext.transcripts import Conversation, conversations, read_conversations, size_of
-from polycontext.transcripts.conversation import detect_provider
+from polycontext.transcripts import Conversation, read_conversations
+from polycontext.transcripts.conversation import conversations, detect_provider
 from polycontext.transcripts.documents import Document, read_documents
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
-from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, as_lines, assistant, result, saved, user
+from tests.cli.command import as_lines, assistant, result, saved, user
 
 CHAT = [user("a"), assistant("b")]
 
@@ -49,13 +48,6 @@ def test_several_in_one_document_or_one_a_line(tmp_path: Path) -> None:
     assert [(c.number, c.line, c.id) for c in lined] == [(1, 2, None), (2, 3, "second")]
 
 
-def test_lines_are_told_from_a_document_without_a_name(tmp_path: Path) -> None:
-    """A file that is not called .jsonl may hold lines, and pretty-printed JSON is one document."""
-    assert len(read(tmp_path, as_lines([CHAT, CHAT, CHAT]))) == 3
-    assert len(read(tmp_path, json.dumps(CHAT, indent=1))) == 1
-    assert len(read(tmp_path, "[\n\n\n" + json.dumps(CHAT[0]) + "\n\n]")) == 1
-
-
 def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
     """In lines of messages, of conversations and of an export; a warning names it."""
     session, told = ContextSession(max_tokens=4_000), list[str]()
@@ -75,13 +67,6 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
     ] * 2
     with pytest.warns(UserWarning, match="cut off"):
         list(read_conversations([str(saved(tmp_path, "torn.jsonl", as_lines([CHAT]) + "\n["))]))
-
-
-def test_messages_of_a_host_alone_are_refused_by_name(tmp_path: Path) -> None:
-    """An export is read; a part of it is refused, and the error names the message and the host."""
-    said = {"info": {"role": "user"}, "parts": [{"type": "text", "text": "Fix the price."}]}
-    with pytest.raises(InvalidMessagesError, match=r"messages\[0\] .* an OpenCode export"):
-        read(tmp_path, {"messages": [said]})
 
 
 @pytest.mark.parametrize(
@@ -110,14 +95,6 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
     assert conversation.messages == CHAT
 
 
-def test_numbers_and_keys_come_as_they_are(tmp_path: Path) -> None:
-    """An integer beyond 64 bits is not rounded."""
-    (conversation,) = read(
-        tmp_path, '[{"role": "user", "content": "a", "n": 12345678901234567890123}]'
-    )
-    assert conversation.messages[0]["n"] == 12345678901234567890123
-
-
 def test_a_system_beside_the_messages_leads_them(tmp_path: Path) -> None:
     """The top-level system of a request body becomes the first turn, and says Anthropic."""
     (conversation,) = read(
@@ -130,15 +107,6 @@ def test_a_system_beside_the_messages_leads_them(tmp_path: Path) -> None:
         ("user", "a"),
     ]
     assert len(conversation.tools) == 1
-
-
-def test_the_examples_are_found_out() -> None:
-    """Each example conversation is read in its own provider's format."""
-    found = {
-        name: next(read_conversations([str(name)])).provider
-        for name in (EXAMPLE, ANTHROPIC_EXAMPLE)
-    }
-    assert found == {EXAMPLE: Provider.OPENAI, ANTHROPIC_EXAMPLE: Provider.ANTHROPIC}
 
 
 @pytest.mark.parametrize(
@@ -159,19 +127,6 @@ def test_a_block_that_only_anthropic_has_says_so(block: dict[str, object]) -> No
         )
         is Provider.ANTHROPIC
     )
-
-
-def test_text_and_images_alone_are_openai() -> None:
-    """Content parts that both know do not decide."""
-    message = {
-        "role": "user",
-        "content": [
-            {"type": "text", "text": "x"},
-            {"type": "image_url", "image_url": {"url": "u"}},
-            {"type": 3},
-        ],
-    }
-    assert detect_provider([message, 3, {"content": None}]) is Provider.OPENAI
 
 
 @given(
@@ -206,11 +161,6 @@ def test_a_message_is_found_on_its_line(texts: list[str], indent: int | None) ->
         assert line == (1 if indent is None else ends[index] - 1)
 
 
-def test_the_line_of_a_place_that_is_not_there_is_that_of_what_holds_it() -> None:
-    """A missing key is reported where the object begins."""
-    assert Document("any", 5, {"a": {}}, '{\n"a": {}}').line_of(("a", "b", 3)) == 6
-
-
 def test_a_refused_system_is_called_system(tmp_path: Path) -> None:
     """Errors count the messages of the file, whether or not a system leads them."""
     (conversation,) = read(tmp_path, {"system": "s", "messages": [user("a")]})
@@ -221,32 +171,6 @@ def test_a_refused_system_is_called_system(tmp_path: Path) -> None:
     assert named == [
         f"{tmp_path}/chat.json, line 1, {field}" for field in ("messages", "system", "messages[0]")
     ]
-
-
-def test_the_size_of_the_input_is_known_for_files_only(tmp_path: Path) -> None:
-    """Standard input and missing files have no size."""
-    path = saved(tmp_path, "chat.json", CHAT)
-    assert size_of([str(path), str(path)]) == 2 * path.stat().st_size
-    assert size_of(["-"]) is None
-    assert size_of([str(tmp_path / "missing")]) is None
-
-
-def test_the_sizes_of_conversations_add_up(tmp_path: Path) -> None:
-    """A progress bar in bytes ends at the end, to within what blank lines and rounding take."""
-    several = read(tmp_path, as_lines([CHAT, [CHAT, CHAT, CHAT]]), "chat.jsonl")
-    assert abs(sum(c.size for c in several) - (tmp_path / "chat.jsonl").stat().st_size) <= 4
-
-
-@pytest.mark.skipif(
-    os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0,
-    reason="everybody may read here",
-)
-def test_a_file_that_nobody_may_read_is_refused(tmp_path: Path) -> None:
-    """The reason of the system is passed on."""
-    path = saved(tmp_path, "chat.json", CHAT)
-    path.chmod(0)
-    with pytest.raises(InvalidDataError, match="permission denied"):
-        list(read_conversations([str(path)]))
 
 
 def test_a_disk_that_fails_midway_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,3 +190,15 @@ def test_where_a_turn_stands(tmp_path: Path) -> None:
     messages = [user("a"), assistant(None, "x", "y"), result("x", "1"), user("b")]
     (conversation,) = read(tmp_path, "[\n" + ",\n".join(map(json.dumps, messages)) + "\n]")
     assert conversation.where(5, repair=True) == "line 5, messages[3]"
+
+
+def test_messages_of_a_host_alone_are_refused_by_name(tmp_path: Path) -> None:
+    """An export is read; a part of it is refused, and the error names the message and the host."""
+    said = {"info": {"role": "user"}, "parts": [{"type": "text", "text": "Fix the price."}]}
+    with pytest.raises(InvalidMessagesError, match=r"messages\[0\] .* an OpenCode export"):
+        read(tmp_path, {"messages": [said]})
+
+
+def test_the_line_of_a_place_that_is_not_there_is_that_of_what_holds_it() -> None:
+    """A missing key is reported where the object begins."""
+    assert Document("any", 5, {"a": {}}, '{\n"a": {}}').line_of(("a", "b", 3)) == 6

@@ -18,7 +18,7 @@ from polycontext.transcripts import opened
 
 from ..command import command, option
 from ..options import FORMATS, File, Json, Output, SessionOptions, StoreOptions
-from ..output import reading, save, write, write_json, write_lines
+from ..output import save, write, write_json, write_lines
 from .settings import check_new
 
 
@@ -84,7 +84,7 @@ def import_(
 
     Creates the store if it does not exist. Refuses a name that is taken; --as gives another.
     """
-    with reading([file]) as advance, opened(file, advance) as (source, stream):
+    with opened(file) as (source, stream):
         lines = [line.removeprefix(BOM_UTF8) for line in stream]
     try:
         imported = Imported(lines)

@@ -18,7 +18,8 @@ from ..options import (
     SessionOptions,
     WriteOptions,
 )
-from ..output import CommandError, write, write_json
+from ..output import CommandError, write_json
+from ..output import write as print_text
 from .settings import COMPANION, Settings, at_moment
 from .standing import print_write
 
@@ -100,17 +101,13 @@ def rewind(
             brought_back=[each for each in after if each not in before],
         )
         if not write.as_json and session.history.revision > revision:
-            write_undo(where.session, revision)
+            undo = command_line("session", "rewind", where.session, revision)
+            print_text(f"to undo: {undo}\n")
 
 
 def _id_back(ids: Sequence[str], back: int) -> str:
     """Return the id of the message to end on when going `back` messages back, 0 for none."""
     return ids[-back - 1] if back < len(ids) else "0"
-
-
-def write_undo(name: str, revision: int) -> None:
-    """Print how to undo a rewind."""
-    write(f"to undo: {command_line('session', 'rewind', name, revision)}\n")
 
 
 def _ids(session: ContextSession) -> dict[str, None]:
@@ -139,4 +136,4 @@ def fork(
     if as_json:
         write_json({"session": new, "forked_from": where.session, "revision": revision})
     else:
-        write(f"session {new}: revision {revision}, forked from {where.session}\n")
+        print_text(f"session {new}: revision {revision}, forked from {where.session}\n")

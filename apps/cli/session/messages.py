@@ -18,10 +18,8 @@ from polycontext.polynomial.stores import SessionStore
 from polycontext.transcripts import (
     MESSAGES,
     Conversation,
-    decoded,
-    read_bytes,
     read_conversations,
-    unreadable,
+    read_text,
 )
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, Rendered
@@ -38,7 +36,7 @@ from ..options import (
     WriteOptions,
     complete_file,
 )
-from ..output import FAULT, CommandError, progress, reading, tell, write_json
+from ..output import FAULT, CommandError, tell, write_json
 from ..pills import describe, print_attachments, resolve_text
 from .settings import Settings, check_new, session_at, session_for
 from .standing import print_write
@@ -47,9 +45,6 @@ _PILL = re.compile(r"\[@[^\]]+\]")
 """A name that a user's text attaches."""
 
 _FILE = re.compile(r"\S+\.(json|jsonl|ndjson)")
-
-MANY = 1_000
-"""Number of messages from which a progress bar is shown while they are added."""
 
 
 @command(
@@ -130,9 +125,11 @@ def append(
         given = _read(source or "-", is_text=place is not None)
         messages = _messages_of(given)
     else:
-        words = _text_in(source or "-") if text is None else text
-        messages = [Turn(role, words, timestamp=utc_now(), tool_call_id=tool_call_id)]
-        message = _resolved(words, roots) if role == "user" else None
+        if text is None:
+            # Without the last line end of the file.
+            text = read_text(source or "-").removesuffix("\n").removesuffix("\r")
+        messages = [Turn(role, text, timestamp=utc_now(), tool_call_id=tool_call_id)]
+        message = _resolved(text, roots) if role == "user" else None
     with where.open(write) as session:
         if close_calls is not None:
             session.close_open_calls(close_calls)
@@ -143,12 +140,7 @@ def append(
                 print_attachments(sent)
                 output = sent.output
             else:
-                # They are added in one step, so the bar cannot show how far it is.
-                is_long = len(messages) >= MANY
-                with progress(f"adding {len(messages)} messages", None, shown=is_long):
-                    output = session.extend(
-                        messages, form or "auto", oversize=oversize, **write.guards
-                    )
+                output = session.extend(messages, form or "auto", oversize=oversize, **write.guards)
         except InvalidMessagesError as error:
             raise _refused(given, error) from None
         added = [turn.resource_id for turn in session.conversation.log[since:]]
@@ -159,8 +151,7 @@ def append(
 def _read(name: str, *, is_text: bool) -> list[Conversation]:
     """Return what a file holds; `is_text` says that its name might be meant as a text."""
     try:
-        with reading([name]) as advance:
-            return [*read_conversations([name], notify=tell, advance=advance)]
+        return [*read_conversations([name], notify=tell)]
     except InvalidDataError as error:
         if is_text and Path(name).is_file() and not _FILE.fullmatch(name):
             error.legal += f". To attach it, use --root . '[@{name}]'; to say it, --role user"
@@ -197,11 +188,10 @@ def chat_session(
     check_new(store, name)
     given = _read(continued, is_text=False)
     session = session_for(store, name, said, system, **options)
-    with progress("adding messages", None, shown=len(given[0].messages) >= MANY):
-        try:
-            session.extend(_messages_of(given))
-        except InvalidMessagesError as error:
-            raise _refused(given, error) from None
+    try:
+        session.extend(_messages_of(given))
+    except InvalidMessagesError as error:
+        raise _refused(given, error) from None
     return session
 
 
@@ -212,21 +202,8 @@ def _messages_of(given: Sequence[Conversation]) -> Sequence[Any]:
         for message in (each.parse().turns if each.is_transcript else each.messages)
     ]
     if not told:
-        raise unreadable(given[0].source, None, None, "there is no message", "a list of messages")
+        raise InvalidDataError(given[0].source, "there is no message", "a list of messages")
     return told
-
-
-def _text_in(name: str) -> str:
-    """Return the text in a file, without its last line end.
-
-    Raises:
-        InvalidDataError: it is not UTF-8, or empty.
-    """
-    source = "<stdin>" if name == "-" else name
-    text = decoded(source, None, read_bytes(name))
-    if not text.strip():
-        raise unreadable(source, None, None, "the file is empty", "a text")
-    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _refused(given: Sequence[Conversation], error: InvalidMessagesError) -> Exception:

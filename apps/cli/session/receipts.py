@@ -11,7 +11,8 @@ from polycontext.window import Turn
 from ..command import argument, command
 from ..errors import command_line
 from ..options import Json, NamedSession, WriteOptions
-from ..output import one_line, plain_table, write, write_json, write_rich
+from ..output import one_line, plain_table, write_json, write_rich
+from ..output import write as print_text
 from .standing import print_write
 from .view import words_of
 
@@ -39,12 +40,8 @@ def undo(
         back = [each for each in _shown(session) if each not in before]
         print_write(session, output, as_json=write.as_json, brought_back=back)
         if not write.as_json and session.history.revision > revision:
-            write_again(where.session, receipt)
-
-
-def write_again(name: str, receipt: str | None) -> None:
-    """Print how to undo an undo."""
-    write(f"to undo: {command_line('session', 'undo', name, *filter(None, [receipt]))}\n")
+            named = [] if receipt is None else [receipt]
+            print_text(f"to undo: {command_line('session', 'undo', where.session, *named)}\n")
 
 
 def _shown(session: ContextSession) -> dict[str, None]:
@@ -73,7 +70,7 @@ def diff(
         views = {"before": [*map(_data, before)], "after": [*map(_data, after)]}
         write_json({"receipt": told.to_data(), **views}, indent=2)
     else:
-        write(f"{one_line(str(told))}\n\n")
+        print_text(f"{one_line(str(told))}\n\n")
         write_rich(_table(told, before, after))
 
 

@@ -38,9 +38,6 @@ from .standing import standing
 _TABLE = 80
 """The width in columns below which sessions are listed without a table."""
 
-SLOW = 20
-"""Number of sessions from which a progress bar is shown while they are opened."""
-
 
 @command("polycontext session show trip", "polycontext session show trip --json | jq .pressure")
 def show(
@@ -155,10 +152,10 @@ def list_(
     rows = list[dict[str, Any]]()
     with where.open_store() as store:
         names = store.list_sessions()
-        with progress("reading sessions", len(names), shown=len(names) >= SLOW) as update:
+        with progress("reading sessions", len(names)) as update:
             for name in names:
                 rows.append(_row(session_of(store, name, None), name))
-                update(advance=1)
+                update(len(rows), name)
     if as_json:
         write_json(rows, indent=2)
     else:

@@ -1,8 +1,6 @@
 """`polycontext session export` and `import`: a session is copied completely or not at all."""
 
 import json
-import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from io import BytesIO, TextIOWrapper
@@ -13,12 +11,8 @@ import pytest
 
 from polycontext import ContextSession
 from polycontext.cli.app import main
-from polycontext.cli.options import FORMATS
-from polycontext.cli.session import exchange
 from tests.cli.command import Command, assistant, chat, result, user
 from tests.cli.session.conftest import Asked
-
-MAIN = "from polycontext.cli.app import main; sys.exit(main())"
 
 
 @pytest.fixture
@@ -73,29 +67,7 @@ def test_a_session_is_copied_within_its_store(lived: Asked) -> None:
     assert everything(lived, name="leaf") == everything(lived, name="branch")
 
 
-def test_a_session_of_a_program_is_not_shrunk_on_its_way(small: Asked, store: Path) -> None:
-    """A session of unknown window size is imported without compressing it."""
-    with ContextSession.open(store, "p", max_tokens=100_000) as session:
-        session.extend(chat(200))
-        conversation = session.conversation
-    assert small("import", "--as", "q", of="-", stdin=small("export", of="p").out).code == 0
-    assert (
-        "Pass --max-tokens or --model." in small("append", "--role", "user", "x", of="q").complaint
-    )
-    with ContextSession.open(store, "q", max_tokens=100_000) as session:
-        assert session.conversation == conversation
-
-
-def test_the_log_goes_out_for_other_programs(lived: Asked, store: Path) -> None:
-    """A turn a line, each with the words that the log has."""
-    turns = lived("export", "--format", "log").out.split("\n")[:-1]
-    with ContextSession.open(store, "s", max_tokens=400) as session:
-        assert [json.loads(turn)["content"] for turn in turns] == [
-            turn.content for turn in session.log()
-        ]
-
-
-@pytest.mark.parametrize("provider", FORMATS)
+@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
 def test_messages_go_out_in_the_format_that_is_named(
     lived: Asked, store: Path, provider: str
 ) -> None:
@@ -130,15 +102,12 @@ def test_a_request_of_gemini_has_its_own_fields(small: Asked) -> None:
 
 
 DAMAGED: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
-    "nothing": (lambda _: [], "<stdin>, line 1: not JSON"),
     "no header": (lambda lines: lines[1:], "<stdin>, line 1.format: is missing"),
     "cut short": (
         lambda lines: lines[:-2],
         "<stdin>, the last line: 1 events are missing behind it",
     ),
     "no event": (lambda lines: [*lines[:3], "{}", *lines[4:]], "<stdin>, line 4.event: is missing"),
-    "another order": (lambda lines: [lines[0], *reversed(lines[1:])], "<stdin>, line "),
-    "binary": (lambda lines: ["\0\1", *lines[1:]], "<stdin>, line 1: not JSON"),
 }
 
 
@@ -180,54 +149,3 @@ def test_lines_are_utf_8_wherever_they_are_printed(
     ascii_only.seek(0)
     assert ascii_only.buffer.read().decode() == expected
     assert "日本語" in expected
-
-
-def test_an_interrupt_stores_nothing(
-    lived: Asked, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ctrl-C before the commit ends without a word, and there is no half of a session."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    lines = lived("export").out
-    monkeypatch.setattr(exchange, "store_whole", interrupt)
-    ran = lived("import", "--as", "t", of="-", stdin=lines)
-    assert (ran.code, ran.out, ran.err.strip()) == (130, "", "")
-    assert ContextSession.history.list_sessions(store) == ("s",)
-
-
-def test_who_goes_away_early_and_who_is_stopped_leave_no_word(lived: Asked, store: Path) -> None:
-    """A closed pipe ends `export` with 141, and Ctrl-C ends `import` with 130, both silently."""
-    command = [sys.executable, "-c", f"import sys; {MAIN}", "session", "export", "s"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout
-        assert process.stderr
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 141
-    other = store.with_name("other.db")
-    # Told that it reads: a signal that comes while modules are loaded is Python's to answer.
-    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    code += "from polycontext.cli import output as reader\n"
-    code += (
-        "size_of = reader.size_of; reader.size_of = lambda names: (print('reading', "
-        "flush=True), size_of(names))[1]\n"
-    ) + MAIN
-    command = [sys.executable, "-c", code, "session", "import", "-", "--store", str(other)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout
-        assert process.stderr
-        assert process.stdout.readline() == b"reading\n"
-        process.send_signal(signal.SIGINT)
-        assert process.stderr.read().strip() == b""
-    assert (process.returncode, other.exists()) == (130, False)
-
-
-def test_a_mark_at_the_beginning_is_skipped(lived: Asked, polycontext: Command) -> None:
-    """An editor may have put a byte order mark before the first line."""
-    lines = b"\xef\xbb\xbf" + lived("export").out.encode()
-    ran = polycontext("session", "import", "-", "--as", "copy", stdin=lines)
-    assert (ran.code, ran.err) == (0, "")

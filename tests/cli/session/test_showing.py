@@ -9,12 +9,11 @@ import pytest
 
 from polycontext import ContextSession
 from polycontext.cli.session.page import MOST_TURNS
-from polycontext.linearity import ResourceClass
 from polycontext.nodes.fates import Now, fates
-from polycontext.nodes.waffles import cells, portions
+from polycontext.nodes.waffles import portions
 from polycontext.pressure import Fidelity
 from polycontext.window.providers import get_format
-from tests.cli.command import EXAMPLE, Command, assistant, chat, result, spawn, user
+from tests.cli.command import EXAMPLE, Command, assistant, chat, result, user
 from tests.cli.session.conftest import Asked
 
 
@@ -51,17 +50,108 @@ def test_the_page_of_a_session(picker: Asked) -> None:
     assert "polycontext session recall s t3" in page
 
 
-def test_the_shares_are_the_window(picker: Asked) -> None:
-    """The bar's tokens add up to the window's, and every turn of the log is listed once."""
-    told = picker("show", "--json").json()
-    assert sum(share["tokens"] for share in told["window"]) == told["tokens"]
-    assert [turn["id"] for turn in told["turns"]] == [
-        f"t{number}" for number in range(1, 40)
-    ] or len({turn["id"] for turn in told["turns"]}) == 39
-    whole = sum(turn["tokens"] for turn in told["turns"] if turn["fidelity"] == "VERBATIM")
-    assert whole == sum(
-        share["tokens"] for share in told["window"] if share["fidelity"] == "VERBATIM"
+def test_colour_is_for_terminals(picker: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are colours on a terminal, none with NO_COLOR and none in a pipe."""
+    assert "\x1b[" not in picker("show").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    assert "\x1b[32m" in picker("show").out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not re.search(r"\x1b\[3\d", picker("show").out)
+
+
+@pytest.mark.parametrize("width", ["30", "80"])
+def test_a_session_name_is_never_cut(
+    small: Asked, polycontext: Command, store: Path, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    """The list shows the whole name, on several lines if need be."""
+    name = "the-train-to-vienna-" * 5
+    polycontext("session", "new", name, "--store", store, "-q")
+    monkeypatch.setenv("COLUMNS", width)
+    ran = polycontext("session", "list", "--store", store)
+    columns = [line if width == "30" else line.partition("  ")[0] for line in ran.out.splitlines()]
+    assert name in "".join(map(str.strip, columns))
+    assert "…" not in ran.out
+
+
+def test_a_long_conversation_is_cut_in_its_middle(small: Asked) -> None:
+    """The first and last turns are shown with the number between them; `--all` shows every one."""
+    small("append", stdin=json.dumps(chat(60, 3)))
+    page, whole = small("show").out, small("show", "--all").out
+    rows = re.compile(r"^ +\d+ t\d+ ", re.MULTILINE)
+    assert len(rows.findall(page)) == MOST_TURNS
+    assert f"{60 - MOST_TURNS} more turns; --all shows them" in page
+    assert len(rows.findall(whole)) == 60
+    assert " more" not in whole
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai-responses"])
+def test_what_is_printed_can_be_sent(picker: Asked, provider: str) -> None:
+    """The printed messages are valid in the body of a request."""
+    body = picker(
+        "messages", "--format", provider, "--body", '{"model": "x", "stream": true}'
+    ).json()
+    inside = "input" if provider == "openai-responses" else "messages"
+    assert list(body)[:2] == ["model", "stream"]
+    get_format(provider).check(body[inside])
+    assert ("system" in body) is (provider == "anthropic")
+
+
+def test_the_body_cannot_say_what_the_session_says(picker: Asked) -> None:
+    """Messages given beside those of the session are refused, not overwritten."""
+    ran = picker("messages", "--body", '{"messages": []}')
+    assert (ran.code, ran.out) == (2, "")
+    assert "--body has messages, which the session sets" in ran.complaint
+
+
+def test_a_turn_is_explained_with_its_words(picker: Asked) -> None:
+    """A summarised turn is explained with its words and its summary; so is a summary."""
+    told = picker("explain", "t3", "--json").json()
+    assert (told["place"], told["left"], told["role"], told["resource_class"]) == (
+        None,
+        "compress",
+        "assistant",
+        "REQUIRED",
     )
+    assert told["tool_calls"][0]["name"] == "find_stock"
+    page = picker("explain", "t3").out
+    assert page.startswith(f"t3: REQUIRED, by append at {told['at'][:10]}")
+    assert '  -> find_stock({"sku": "GLV-NIT-M"})' in page
+    gist = picker("explain", told["stands_for_it"], "--json").json()
+    assert "t3" in gist["sources"]
+    assert " ".join(gist["content"].split()) in " ".join(
+        picker("explain", told["stands_for_it"]).out.split()
+    )
+    ran = picker("explain", "t444")
+    assert (ran.code, ran.complaint.startswith("there is no turn or resource 't444'")) == (
+        1,
+        True,
+    )
+
+
+def test_what_was_said_is_found_whatever_the_model_sees_of_it(picker: Asked) -> None:
+    """Search returns the best matches first, with ids for `recall`, and changes nothing."""
+    revision = picker("show", "--json").json()["revision"]
+    found = picker("search", "PO-7781 ramp", "--limit", "3", "--json").json()
+    assert [sorted(each) for each in found] == [["id", "role", "score", "snippet"]] * 3
+    assert [each["score"] for each in found] == sorted(
+        (each["score"] for each in found), reverse=True
+    )
+    lines = picker("search", '"PO-7781"').out.splitlines()
+    assert lines
+    assert all(re.match(r"t\d+ (user|assistant|tool): .*PO-7781", line) for line in lines)
+    assert picker("show", "--json").json()["revision"] == revision
+
+
+def test_a_search_that_finds_nothing_says_so(picker: Asked) -> None:
+    """Exit code 1, so that a script can ask; whatever is typed is a search."""
+    ran = picker("search", "\x1b[unheard\nunspoken")
+    assert (ran.code, ran.out, ran.err) == (
+        1,
+        "",
+        "no message of session s contains '\\x1b[unheard\\nunspoken'\n",
+    )
+    assert (picker("search", "", "--json").code, picker("search", '"', "--json").json()) == (1, [])
 
 
 def looked(call: str, content: str) -> list[dict[str, Any]]:
@@ -137,171 +227,3 @@ def test_a_result_that_is_cut_or_pointed_at_is_told() -> None:
         Fidelity.GIST,
         tight.window.all_turns()[-1].resource_id,
     )
-
-
-@pytest.mark.parametrize(
-    ("tokens", "width"), [([1, 1, 1], 2), ([0, 0], 10), ([10**9, 1], 40), ([3, 3, 3], 72), ([0], 5)]
-)
-def test_the_bar_is_as_wide_as_it_is_to_be(tokens: list[int], width: int) -> None:
-    """Every non-empty share has a cell, and the cells add up to the width if they can."""
-    places = cells(tokens, width)
-    assert all(
-        (place > 0) == (count > 0) for place, count in zip(places, tokens, strict=True)
-    ) or not any(tokens)
-    assert sum(places) == max(width, sum(1 for count in tokens if count))
-
-
-def test_an_empty_session_has_a_page(small: Asked) -> None:
-    """An empty session shows a free window and no turns."""
-    page = small("show").out.splitlines()
-    assert page[2:12] == ["░ " * 20] * 10
-    assert page[13].split() == ["░", "free", "400", "tokens"]
-    assert len(page) == 16
-
-
-def test_a_full_window_has_nothing_free(small: Asked) -> None:
-    """A window that holds more than fits, since it was told to be smaller, is told as full."""
-    small("append", stdin=json.dumps(chat(2, 30)))
-    page = small("show", "--max-tokens", "50").out.splitlines()
-    assert "░" not in "".join(page[2:12])
-    assert "of 50 tokens (" in page[0]
-
-
-def test_a_narrow_terminal_has_room_for_the_page(
-    picker: Asked, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No line is wider than the terminal; the beginning of a message is what gives way."""
-    for width in (60, 80, 140):
-        monkeypatch.setenv("COLUMNS", str(width))
-        page = picker("show").out
-        assert max(map(len, page.splitlines())) <= width
-        assert "summarised in g" in page
-
-
-def test_colour_is_for_terminals(picker: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There are colours on a terminal, none with NO_COLOR and none in a pipe."""
-    assert "\x1b[" not in picker("show").out
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    assert "\x1b[32m" in picker("show").out
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not re.search(r"\x1b\[3\d", picker("show").out)
-
-
-def test_an_ascii_terminal_gets_signs_that_it_knows(picker: Asked) -> None:
-    """The kinds stay apart where there are no blocks to draw with."""
-    ran = spawn("session", "show", "s", PYTHONIOENCODING="ascii")
-    assert set("".join(ran.out.splitlines()[2:12])[::2]) == set("#=~.")
-
-
-@pytest.mark.parametrize("width", ["30", "80", "200"])
-def test_a_session_name_is_never_cut(
-    small: Asked, polycontext: Command, store: Path, monkeypatch: pytest.MonkeyPatch, width: str
-) -> None:
-    """The list shows the whole name, on several lines if need be."""
-    name = "the-train-to-vienna-" * 5
-    polycontext("session", "new", name, "--store", store, "-q")
-    monkeypatch.setenv("COLUMNS", width)
-    ran = polycontext("session", "list", "--store", store)
-    columns = [line if width == "30" else line.partition("  ")[0] for line in ran.out.splitlines()]
-    assert name in "".join(map(str.strip, columns))
-    assert "…" not in ran.out
-
-
-def test_a_long_conversation_is_cut_in_its_middle(small: Asked) -> None:
-    """The first and last turns are shown with the number between them; `--all` shows every one."""
-    small("append", stdin=json.dumps(chat(60, 3)))
-    page, whole = small("show").out, small("show", "--all").out
-    rows = re.compile(r"^ +\d+ t\d+ ", re.MULTILINE)
-    assert len(rows.findall(page)) == MOST_TURNS
-    assert f"{60 - MOST_TURNS} more turns; --all shows them" in page
-    assert len(rows.findall(whole)) == 60
-    assert " more" not in whole
-
-
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "openai-responses"])
-def test_what_is_printed_can_be_sent(picker: Asked, provider: str) -> None:
-    """The printed messages are valid in the body of a request."""
-    body = picker(
-        "messages", "--format", provider, "--body", '{"model": "x", "stream": true}'
-    ).json()
-    inside = "input" if provider == "openai-responses" else "messages"
-    assert list(body)[:2] == ["model", "stream"]
-    get_format(provider).check(body[inside])
-    assert ("system" in body) is (provider == "anthropic")
-
-
-def test_the_body_cannot_say_what_the_session_says(picker: Asked) -> None:
-    """Messages given beside those of the session are refused, not overwritten."""
-    ran = picker("messages", "--body", '{"messages": []}')
-    assert (ran.code, ran.out) == (2, "")
-    assert "--body has messages, which the session sets" in ran.complaint
-
-
-def test_an_empty_session_cannot_be_sent(small: Asked) -> None:
-    """A request needs a message: exit code 1 says that there is none yet."""
-    ran = small("messages")
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.complaint.startswith("messages break the openai rule empty-list")
-
-
-def test_a_turn_is_explained_with_its_words(picker: Asked) -> None:
-    """A summarised turn is explained with its words and its summary; so is a summary."""
-    told = picker("explain", "t3", "--json").json()
-    assert (told["place"], told["left"], told["role"], told["resource_class"]) == (
-        None,
-        "compress",
-        "assistant",
-        "REQUIRED",
-    )
-    assert told["tool_calls"][0]["name"] == "find_stock"
-    page = picker("explain", "t3").out
-    assert page.startswith(f"t3: REQUIRED, by append at {told['at'][:10]}")
-    assert '  -> find_stock({"sku": "GLV-NIT-M"})' in page
-    gist = picker("explain", told["stands_for_it"], "--json").json()
-    assert "t3" in gist["sources"]
-    assert " ".join(gist["content"].split()) in " ".join(
-        picker("explain", told["stands_for_it"]).out.split()
-    )
-    ran = picker("explain", "t444")
-    assert (ran.code, ran.complaint.startswith("there is no turn or resource 't444'")) == (
-        1,
-        True,
-    )
-
-
-def test_what_was_said_is_found_whatever_the_model_sees_of_it(picker: Asked) -> None:
-    """Search returns the best matches first, with ids for `recall`, and changes nothing."""
-    revision = picker("show", "--json").json()["revision"]
-    found = picker("search", "PO-7781 ramp", "--limit", "3", "--json").json()
-    assert [sorted(each) for each in found] == [["id", "role", "score", "snippet"]] * 3
-    assert [each["score"] for each in found] == sorted(
-        (each["score"] for each in found), reverse=True
-    )
-    lines = picker("search", '"PO-7781"').out.splitlines()
-    assert lines
-    assert all(re.match(r"t\d+ (user|assistant|tool): .*PO-7781", line) for line in lines)
-    assert picker("show", "--json").json()["revision"] == revision
-
-
-def test_a_search_that_finds_nothing_says_so(picker: Asked) -> None:
-    """Exit code 1, so that a script can ask; whatever is typed is a search."""
-    ran = picker("search", "\x1b[unheard\nunspoken")
-    assert (ran.code, ran.out, ran.err) == (
-        1,
-        "",
-        "no message of session s contains '\\x1b[unheard\\nunspoken'\n",
-    )
-    assert (picker("search", "", "--json").code, picker("search", '"', "--json").json()) == (1, [])
-
-
-def test_classes_are_told_apart() -> None:
-    """A class that stands in no turn has no share; those that do are told from the highest down."""
-    session = ContextSession(max_tokens=1000)
-    session.add_system("Be brief.")
-    session.add_user_turn("Hello there", resource_class=ResourceClass.DROPPABLE)
-    found = [(share.resource_class, share.fidelity) for share in portions(session.window)]
-    assert found == [
-        (ResourceClass.PRESERVED, Fidelity.VERBATIM),
-        (ResourceClass.DROPPABLE, Fidelity.VERBATIM),
-    ]

@@ -5,14 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.progress import Progress
 
 from polycontext import ContextSession
-from polycontext.cli import output
-from polycontext.cli.session import messages
 from tests.cli.command import (
     Command,
-    as_lines,
     assistant,
     chat,
     result,
@@ -22,7 +18,7 @@ from tests.cli.command import (
 from tests.cli.session.conftest import Asked
 
 TEXT = [{"type": "text", "text": "Hello"}]
-THOUGHT = {"type": "thinking", "thinking": "Well.", "signature": "c2ln"}
+OUTPUT = [{"type": "output_text", "text": "Hello"}]
 
 
 def log(store: Path, name: str = "s") -> list[str]:
@@ -31,118 +27,35 @@ def log(store: Path, name: str = "s") -> list[str]:
         return [turn.text for turn in session.log()]
 
 
-def test_a_script_keeps_a_conversation(ask: Asked, store: Path) -> None:
-    """Four processes say one thing each; the fourth hands out all of it."""
-    assert (
-        ask("new", "--max-tokens", "2000").out
-        == "session s: revision 0, EMPTY, 0 of 2,000 tokens (0 %)\n"
-    )
-    assert ask("append", "--role", "user", "Hello").out.endswith("added: t1\n")
-    assert ask("append", stdin=json.dumps(assistant("Good day."))).code == 0
-    assert ask("append", "--role", "user", stdin="And now?\n").code == 0
-    assert ask("messages").json() == {
-        "messages": [user("Hello"), assistant("Good day."), user("And now?")]
-    }
-    assert log(store) == ["Hello", "Good day.", "And now?"]
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (user("a"), ["a"]),
-        ([user("a"), assistant("b")], ["a", "b"]),
-        (as_lines([user("a"), assistant("b")]), ["a", "b"]),
-        ({"messages": [user("a")], "system": "Be brief.", "model": "x"}, ["Be brief.", "a"]),
         (
-            {
-                "input": [
-                    {
-                        "type": "message",
-                        "role": "user",
-                        "content": [{"type": "input_text", "text": "a"}],
-                    }
-                ]
-            },
+            {"choices": [{"index": 0, "message": user("a"), "finish_reason": "stop"}], "usage": {}},
             ["a"],
         ),
         (
             {
-                "id": "1",
-                "choices": [{"index": 0, "message": user("a"), "finish_reason": "stop"}],
-                "usage": {},
+                "type": "message",
+                "role": "assistant",
+                "content": TEXT,
+                "stop_reason": "end_turn",
             },
-            ["a"],
+            ["Hello"],
         ),
-        ([user("a"), {"role": "assistant", "content": [THOUGHT, *TEXT]}], ["a", "Hello"]),
-        (json.dumps([user("a"), assistant("b")], indent=1), ["a", "b"]),
+        (
+            {"output": [{"type": "message", "role": "assistant", "content": OUTPUT}]},
+            ["Hello"],
+        ),
     ],
-    ids=[
-        "a message",
-        "a list",
-        "lines",
-        "a request",
-        "a request of Responses",
-        "an answer",
-        "Anthropic's blocks",
-        "over several lines",
-    ],
+    ids=["openai", "anthropic", "responses"],
 )
-def test_messages_come_in_any_shape(small: Asked, store: Path, data: Any, said: list[str]) -> None:
-    """A message, a list, JSON lines, a request and an answer are read from any input."""
-    text = data if isinstance(data, str) else json.dumps(data)
-    assert small("append", stdin=text).code == 0
-    assert log(store) == said
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {
-            "id": "m",
-            "type": "message",
-            "role": "assistant",
-            "model": "x",
-            "content": TEXT,
-            "stop_reason": "end_turn",
-            "usage": {},
-        },
-        {
-            "id": "c",
-            "object": "chat.completion",
-            "choices": [{"index": 0, "message": assistant("Hello"), "finish_reason": "stop"}],
-        },
-        {
-            "id": "r",
-            "object": "response",
-            "error": None,
-            "output": [
-                {
-                    "type": "message",
-                    "role": "assistant",
-                    "content": [{"type": "output_text", "text": "Hello"}],
-                }
-            ],
-        },
-    ],
-    ids=["anthropic", "openai", "responses"],
-)
-def test_the_answer_of_a_provider_goes_in_as_it_came(
-    small: Asked, store: Path, answer: Any
+def test_an_answer_goes_in_as_it_came(
+    small: Asked, store: Path, data: Any, said: list[str]
 ) -> None:
-    """The answer of each of the three APIs can be appended as it was received."""
-    small("append", "--role", "user", "Hi")
-    assert small("append", stdin=json.dumps(answer)).code == 0
-    assert log(store) == ["Hi", "Hello"]
-
-
-def test_a_file_is_read_where_it_is_named(small: Asked, tmp_path: Path, store: Path) -> None:
-    """`--from` names a file of messages or, with a role, of text."""
-    assert small("append", "--from", saved(tmp_path, "a.json", [user("a")])).code == 0
-    assert (
-        small("append", "--role", "assistant", "--from", saved(tmp_path, "b.txt", "b\nc\n")).code
-        == 0
-    )
-    assert log(store) == ["a", "b\nc"]
+    """The answer of each API is read from standard input; other shapes are in test_shapes."""
+    assert small("append", stdin=json.dumps(data)).code == 0
+    assert log(store)[-1:] == said
 
 
 def test_a_tool_is_called_and_answered(small: Asked, store: Path) -> None:
@@ -179,36 +92,6 @@ def test_a_call_that_nobody_answers_any_more_is_closed(small: Asked, store: Path
         )
     assert small("append", "--role", "user", "Well?").code == 0
     assert log(store) == ["Look.", "", *["[no result: it was stopped]"] * 2, "Well?"]
-
-
-def test_json_tells_what_came_of_it(small: Asked) -> None:
-    """`--json` prints the session's revision and size, the added ids, and the compression."""
-    told = small("append", "--json", stdin=json.dumps(chat(30))).json()
-    assert {name: told[name] for name in ("session", "revision", "max_tokens", "repaired")} == {
-        "session": "s",
-        "revision": told["revision"],
-        "max_tokens": 400,
-        "repaired": [],
-    }
-    assert len(told["added"]) == 30
-    assert told["compression"]["tokens_after"] < told["compression"]["tokens_before"]
-    assert 0 < told["pressure"] == pytest.approx(told["tokens"] / 400, abs=1e-4)
-
-
-def test_an_assistant_that_speaks_first_is_told_of(small: Asked) -> None:
-    """A line that opens is put in, and said to be."""
-    ran = small("append", "--role", "assistant", "Welcome!")
-    assert "added automatically, to keep the order valid: t1" in ran.out
-
-
-def test_all_or_none(small: Asked, store: Path) -> None:
-    """An error in the third message also rejects the first two, and names its line."""
-    ran = small("append", stdin=as_lines([user("a"), assistant("b"), result("x", "c")]))
-    assert ran.code == 2
-    assert ran.complaint.startswith(
-        "<stdin>, line 3, messages[2]: openai rule orphan-result: no call 'x'"
-    )
-    assert log(store) == []
 
 
 def test_what_is_said_again_with_its_key_is_done_once(ask: Asked, store: Path) -> None:
@@ -290,33 +173,6 @@ def test_a_session_of_a_program_is_not_shrunk_unasked(ask: Asked, store: Path) -
     assert ask("show", "--max-tokens", "100000", "--json").json()["tokens"] == tokens
 
 
-def test_what_cannot_fit_is_truncated_or_refused(small: Asked, store: Path) -> None:
-    """A user message over the window is truncated, or rejected with `--oversize error`."""
-    long = "word " * 600
-    ran = small("append", "--role", "user", "--oversize", "error", stdin=long)
-    assert (ran.code, "the budget is 400" in ran.complaint) == (1, True)
-    assert small("append", "--role", "user", stdin=long).code == 0
-    assert log(store) == [long]
-
-
-def test_a_long_input_shows_a_bar_on_a_terminal_only(
-    small: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A progress bar counts bytes on a terminal, and does not appear elsewhere."""
-    moved: list[float] = []
-    monkeypatch.setattr(output, "LONG", 0)
-    monkeypatch.setattr(messages, "MANY", 1)
-    monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
-    file = saved(tmp_path, "a.jsonl", as_lines(chat(4)))
-    assert small("append", "--from", file).err == ""
-    assert moved == []
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    ran = small("append", "--from", file, "--json")
-    assert sum(moved) == file.stat().st_size
-    assert len(ran.json()["added"]) == 4
-    assert "adding 4 messages" in ran.err
-
-
 def test_an_id_that_is_there_is_not_made_anew(small: Asked, store: Path) -> None:
     """`new` refuses an id that a session has, and a mistake in its options makes no file."""
     ran = small("new")
@@ -332,16 +188,6 @@ def test_an_id_that_is_there_is_not_made_anew(small: Asked, store: Path) -> None
         assert small("new", "--store", other, *options).code in (1, 2)
     assert small("new", "--store", other, of="").code == 2
     assert not other.exists()
-
-
-def test_the_environment_names_the_store(
-    polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """`--store` goes before POLYCONTEXT_STORE."""
-    monkeypatch.setenv("POLYCONTEXT_STORE", str(tmp_path / "a.db"))
-    assert polycontext("session", "new", "s").code == 0
-    assert polycontext("session", "new", "s", "--store", f"sqlite:///{tmp_path}/b.db").code == 0
-    assert {path.name for path in tmp_path.glob("*.db")} == {"a.db", "b.db"}
 
 
 def test_sessions_are_kept_in_the_folder_of_data(
@@ -399,14 +245,6 @@ def test_what_writes_more_than_once_takes_no_guard(
     assert small("show", "--json").json()["revision"] == 0
 
 
-def test_a_name_in_brackets_needs_a_root(polycontext: Command, tmp_path: Path) -> None:
-    """Without `--root` the text is added as it is, and a line says that nothing is attached."""
-    store = ("--store", tmp_path / "a.db")
-    polycontext("session", "new", "s", "--max-tokens", "500", *store)
-    ran = polycontext("session", "append", "s", "Explain [@src/agent.py]", *store)
-    assert (ran.code, ran.err) == (0, "[@src/agent.py] attaches nothing without --root DIR\n")
-
-
 def test_a_file_in_the_place_of_a_text_is_read_or_told(
     small: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,3 +256,16 @@ def test_a_file_in_the_place_of_a_text_is_read_or_told(
     assert "To attach it, use --root . '[@notes.md]'; to say it, --role user." in ran.complaint
     assert small("show", "--json").json()["revision"] == 0
     assert small("append", "--role", "user", "mesages.json").code == 0
+
+
+def test_a_text_is_read_from_a_file_or_standard_input(
+    small: Asked, store: Path, tmp_path: Path
+) -> None:
+    """Without its last line end; what is blank or no text is refused."""
+    file = saved(tmp_path, "b.txt", "b\nc\n")
+    assert small("append", "--role", "user", stdin="a\r\n").code == 0
+    assert small("append", "--role", "assistant", "--from", file).code == 0
+    assert log(store) == ["a", "b\nc"]
+    for data in (b"\n", b"\xff"):
+        ran = small("append", "--role", "user", stdin=data)
+        assert (ran.code, "<stdin>: " in ran.complaint) == (2, True)

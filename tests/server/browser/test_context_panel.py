@@ -124,8 +124,7 @@ def test_a_report_answers_without_a_server(browser: Any, store: Path, tmp_path: 
     assert tab.faults == []
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_axe_finds_nothing_in_the_panel(browser: Any, store: Path, scheme: str, width: int) -> None:
     """The panel, a message of it and a past turn are accessible, wide and narrow."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

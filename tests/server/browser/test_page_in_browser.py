@@ -1,8 +1,5 @@
 """The page in a real browser, before a real server: what a user sees and does."""
 
-import json
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +9,6 @@ import pytest
 
 from polycontext.polynomial import ContextSession
 from polycontext.server.chats import key_of
-from polycontext.window import ToolCall
 from tests.server.browser.chat_server import Served, served
 from tests.server.browser.chromium import Tab, chromium
 
@@ -152,25 +148,6 @@ def test_pressured_says_why_sending_waits(tmp_path: Path, opened: Open) -> None:
         tab.says("So you say: one more")
 
 
-def test_a_session_that_makes_room_by_itself_says_so(tmp_path: Path, opened: Open) -> None:
-    """A full context accepts a message, and the page says that earlier ones are summarised."""
-    with served(tmp_path / "chats.db", "--max-tokens", "900") as server:
-        tab = opened(server.url)
-        press(tab)
-        tab.page.get_by_text("Earlier messages will be summarised before your next one").wait_for()
-        tab.send("one more", "So you say: one more")
-
-
-def test_a_file_is_attached_before_a_message(server: Served, opened: Open) -> None:
-    """It is shown by its name, and nothing waits for an answer to it."""
-    tab = opened(server.url)
-    tab.send("plums", "So you say: plums")
-    file = {"name": "stock.csv", "mimeType": "text/csv", "buffer": b"shelf,jars\n1,3\n"}
-    tab.page.get_by_label("Files to attach").set_input_files([file])
-    tab.says("stock.csv")
-    tab.send("What is in it?", "So you say: What is in it?")
-
-
 def test_clearing_begins_anew_and_keeps_what_was_said(server: Served, opened: Open) -> None:
     """The model knows nothing any more; the reader is shown what was said when it is asked for."""
     tab = opened(server.url)
@@ -187,16 +164,6 @@ def test_clearing_begins_anew_and_keeps_what_was_said(server: Served, opened: Op
     tab.says("So you say: plums")
     tab.send("pears", "So you say: pears")
     assert tab.meter.get_attribute("aria-valuenow") != "0"
-
-
-def test_a_cancelled_answer_stands_as_far_as_it_came(server: Served, opened: Open) -> None:
-    """Words that were written are kept, and another answer can be asked for."""
-    tab = opened(server.url)
-    tab.send("Count for ever")
-    tab.says("plum plum plum")
-    tab.button("Stop").click()
-    tab.page.locator('.message[data-role="assistant"]:not([aria-busy])').wait_for()
-    tab.send("And now?", "So you say: And now?")
 
 
 def test_an_edit_takes_back_what_came_behind_it(server: Served, opened: Open) -> None:
@@ -218,20 +185,6 @@ def test_an_edit_takes_back_what_came_behind_it(server: Served, opened: Open) ->
     tab.wait_for(".message", 2)
 
 
-def test_an_answer_is_asked_for_again(server: Served, opened: Open) -> None:
-    """A new answer replaces the old one, and a failed model shows a notice to dismiss."""
-    tab = opened(server.url)
-    tab.send("plums", "So you say: plums")
-    tab.button("Answer again").click()
-    tab.button("Answer again").wait_for()
-    tab.says("So you say: plums")
-    tab.messages.nth(2).wait_for(state="detached")
-    tab.wait_for(".message", 2)
-    tab.send("Do it badly")
-    tab.page.get_by_role("alert").get_by_text("Your message is kept").wait_for()
-    assert "sk-secret" not in tab.page.content()
-
-
 def test_a_failed_answer_is_told_and_tried_again(server: Served, opened: Open) -> None:
     """A failed answer shows its cause and a retry button, after a reload too."""
     tab = opened(server.url)
@@ -248,40 +201,6 @@ def test_a_failed_answer_is_told_and_tried_again(server: Served, opened: Open) -
     tab.page.reload()
     tab.says("So you say: plums")
     assert not alert.is_visible()
-
-
-def test_no_message_takes_the_page_with_it(tmp_path: Path, opened: Open) -> None:
-    """A message that cannot be rendered is shown as plain text, and the chat continues."""
-    table, item = (
-        "|a" * 300 + "|\n" + "|-" * 300 + "|\n" + "a\n" * 1_000,
-        "- x\n  ```\n- " + "> " * 4_000,
-    )
-    texts = [">" * 4_000, "[" * 20_000, "*a" * 12_000, "- " * 3_000, table, item, "> - " * 2_000]
-    with served(tmp_path / "chats.db", "--max-tokens", "1000000") as server:
-        tab = opened(server.url)
-        for number, text in enumerate(texts):
-            tab.send(text)
-            tab.button("Answer again").wait_for()
-            tab.send(f"plums {number}", f"So you say: plums {number}")
-        tab.page.reload()
-        tab.says("So you say: plums 6")
-        shown = tab.messages.filter(has_text="> - > - ").first.text_content()
-        assert texts[-1].strip() in (shown or "")
-
-
-def test_a_message_is_kept_word_for_word(server: Served, opened: Open) -> None:
-    """A message that the user keeps is marked, and a compression leaves it."""
-    tab = opened(server.url)
-    fill(tab, 60)
-    answer = tab.messages.filter(has_text="So you say: 1")
-    answer.scroll_into_view_if_needed()
-    answer.hover()
-    answer.get_by_role("button", name="Keep").click()
-    answer.get_by_text("Kept").wait_for()
-    tab.choose("Compress")
-    tab.page.get_by_text("Summarised for the model:").last.wait_for()
-    tab.page.get_by_role("button", name="Show what the model sees").first.click()
-    tab.page.locator('.message[data-sent="true"]').filter(has_text="So you say: 1").wait_for()
 
 
 def test_a_killed_server_is_found_again(tmp_path: Path, opened: Open) -> None:
@@ -461,21 +380,6 @@ def test_axe_finds_nothing(tmp_path: Path, opened: Open, scheme: str) -> None:
         clean(tab, "chats")
 
 
-def test_a_narrow_screen_scrolls_one_way(server: Served, opened: Open) -> None:
-    """At 320 pixels nothing stands out at the side, and everything can be reached."""
-    tab = opened(server.url, viewport={"width": 320, "height": 568})
-    tab.send("What is in the cellar? " + "x" * 200, "three shelves")
-    assert tab.page.evaluate("document.documentElement.scrollWidth") == 320
-    outside = (
-        "[...document.querySelectorAll('main button, main textarea')].filter(each => "
-        "each.getBoundingClientRect().right > 320).length"
-    )
-    assert tab.page.evaluate(outside) == 0
-    tab.button("Chats").click()
-    tab.page.get_by_role("button", name="New chat").click()
-    tab.page.get_by_role("heading", name="Start a conversation").wait_for()
-
-
 def long_session(path: Path, turns: int, name: str = "long", **options: Any) -> None:
     """Write a session of many turns into a store, owned by the user without a token."""
     messages: list[dict[str, Any]] = [
@@ -528,26 +432,6 @@ def test_a_rule_is_revoked_without_an_answer(server: Served, opened: Open) -> No
     assert tab.page.get_by_text("writing…").count() == 0
     assert tab.button("Answer again").count() == 0
     tab.send("plums", "So you say: plums")
-
-
-def test_what_is_said_is_shown_wherever_the_reader_was(tmp_path: Path, opened: Open) -> None:
-    """Sending and attaching scroll to the end."""
-    long_session(tmp_path / "chats.db", 100, max_tokens=9000)
-    with served(tmp_path / "chats.db", "--max-tokens", "9000") as server:
-        tab = opened(f"{server.url}/#/s/long")
-        tab.says("line 99")
-        conversation = tab.page.locator(".conversation")
-        for act in ("send", "attach"):
-            conversation.hover()
-            tab.page.mouse.wheel(0, -1500)
-            tab.button("Newest").wait_for()
-            if act == "send":
-                tab.send("plums", "So you say: plums")
-            else:
-                file = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"pears"}
-                tab.page.get_by_label("Files to attach").set_input_files([file])
-                tab.says("a.txt")
-            tab.button("Newest").wait_for(state="detached")
 
 
 DROP = """name => {
@@ -605,23 +489,6 @@ def test_what_was_brought_back_can_be_kept(tmp_path: Path, opened: Open) -> None
         tab.page.locator(".banner").get_by_role("button", name="Show all messages").click()
 
 
-def test_an_undo_that_no_longer_fits_says_so(tmp_path: Path, opened: Open) -> None:
-    """A compression is undone with a notice; later, the reason speaks of it and of no message."""
-    with served(tmp_path / "chats.db", "--max-tokens", "900", "--by-hand") as server:
-        tab = opened(server.url, viewport=WIDE)
-        press(tab)
-        tab.choose("Compress")
-        undo = tab.button("Undo the last compression")
-        undo.click()
-        tab.page.get_by_text("The compression was undone.").wait_for()
-        undo.wait_for(state="detached")
-        tab.choose("Compress")
-        tab.page.locator('.gauge[data-status="compressed"]').wait_for()
-        press(tab)
-        undo.click()
-        tab.page.get_by_text("This compression can no longer be undone").wait_for()
-
-
 def test_titles_are_searched_renamed_and_marked(tmp_path: Path, opened: Open) -> None:
     """A search without a match says so, the title's menu renames, and a branch has a mark."""
     with served(tmp_path / "chats.db") as server:
@@ -636,108 +503,3 @@ def test_titles_are_searched_renamed_and_marked(tmp_path: Path, opened: Open) ->
         assert tab.button("Name a file or symbol").count() == 0  # no folder is served
         tab.page.get_by_label("Search the chats").fill("zebra")
         tab.page.get_by_text("No chat has this in its title.").wait_for()
-
-
-def test_a_branch_at_ones_own_message_offers_an_answer(server: Served, opened: Open) -> None:
-    """It was never answered there, so nothing is answered again; a failure offers one button."""
-    tab = opened(server.url)
-    tab.send("plums", "So you say: plums")
-    own = tab.messages.filter(has_text="plums").first
-    own.hover()
-    own.get_by_role("button", name="Branch").click()
-    tab.button("Answer").click()
-    tab.says("So you say: plums")
-    tab.send("Do it badly")
-    tab.button("Try again").wait_for()
-    assert tab.button("Answer again").count() == 0
-
-
-def test_escape_closes_the_panel_of_a_phone(server: Served, opened: Open) -> None:
-    """The keyboard leaves the sheet as it leaves a dialog."""
-    tab = opened(server.url, viewport={"width": 360, "height": 800})
-    tab.send("plums", "So you say: plums")
-    tab.button("Context").click()
-    panel = tab.page.get_by_role("complementary", name="Context")
-    panel.get_by_role("searchbox").focus()
-    tab.page.keyboard.press("Escape")
-    panel.wait_for(state="detached")
-
-
-class Recorder:
-    """Stand between a browser and a server, and keep every byte that the browser receives."""
-
-    def __init__(self, port: int) -> None:
-        self.received = bytearray()
-        self._server = port
-        self._place = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._place.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                browser, _ = self._place.accept()
-            except OSError:
-                return
-            there = socket.create_connection(("127.0.0.1", self._server))
-            for source, target, kept in ((browser, there, None), (there, browser, self.received)):
-                threading.Thread(
-                    target=self._pass_on, args=(source, target, kept), daemon=True
-                ).start()
-
-    @staticmethod
-    def _pass_on(source: socket.socket, target: socket.socket, kept: bytearray | None) -> None:
-        with source, target:
-            try:
-                while data := source.recv(65536):
-                    if kept is not None:
-                        kept.extend(data)
-                    target.sendall(data)
-            except OSError:
-                return
-
-    def close(self) -> None:
-        """Take no more connections."""
-        self._place.close()
-
-
-def test_no_byte_that_a_browser_receives_is_private(tmp_path: Path, opened: Open) -> None:
-    """A marker in the system prompt, calls and results never reaches the browser."""
-    marker = "zq7-private-marker"
-    with ContextSession.open(tmp_path / "chats.db", key_of(ANN, "kept"), max_tokens=900) as session:
-        session.add_system(f"Never say {marker}.")
-        session.add_user_turn("Look it up: plums.")
-        session.add_assistant_turn(
-            "", tool_calls=[ToolCall("c1", f"look_{marker}", json.dumps({"for": marker}))]
-        )
-        session.add_tool_turn(f"found {marker}", tool_call_id="c1")
-        session.add_assistant_turn("I looked it up.")
-    with served(
-        tmp_path / "chats.db",
-        "--max-tokens",
-        "900",
-        "--system",
-        f"Hide {marker}.",
-        "--token",
-        ANN,  # without the right to inspect
-    ) as server:
-        recorder = Recorder(server.port)
-        tab = opened(f"{recorder.url}/#/s/kept")
-        tab.page.get_by_label("Token").fill(ANN)
-        tab.button("Come in").click()
-        tab.says("I looked it up.")
-        fill(tab, 60)
-        tab.choose("Compress")
-        tab.page.get_by_text("Summarised for the model:").last.wait_for()
-        tab.send("Do it badly")
-        tab.page.get_by_role("alert").get_by_text("No answer").wait_for()
-        tab.button("Try again").click()
-        tab.page.get_by_role("alert").get_by_text("No answer").wait_for()
-        assert tab.page.get_by_role("button", name="Context").count() == 0
-        tab.choose("Clear")
-        tab.button("New chat").click()
-        tab.send("pears", "So you say: pears")
-        recorder.close()
-    assert b"I looked it up." in recorder.received
-    assert b"pears" in recorder.received
-    assert marker.encode() not in recorder.received

@@ -1,1 +1,0 @@
-"""Recorded conversations: reading, replay and reports."""
