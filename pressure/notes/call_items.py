@@ -25,7 +25,7 @@ from .prose import is_item, sentences_of
 from .record_lines import MOST_RECORDS, NEEDED, changes_of, news_of, record_items, worth_by_kind
 from .records import Record, inline, outer_records, parse_records, read_json
 from .text_sessions import NUMBERED, SEARCHES
-from .thinning import CODE, Worth, picked, thin, thinned
+from .thinning import CODE, Worth, thin, thinned
 
 ARGUMENTS, LEAST_ARGUMENT = (1_500, 600, 200, 90), 24
 """The most characters of the arguments of a call in its variants, and of an argument that always is
@@ -303,9 +303,6 @@ class CallTeller:
         terms = terms_of(value)
         return bool(terms) and all(self._tellers.get(term, [place])[0] < place for term in terms)
 
-    def _worth_of_line(self, term: str) -> float:
-        return min(self.named.get(term, 0.0), 6)
-
     def _records_at(self, place: int, event: Event) -> list[Record]:
         if place not in self._records:
             self._records[place] = _records(event)
@@ -387,6 +384,8 @@ class CallTeller:
         for places in self._runs.values():
             place = places[-1]
             event = self.events[place]
+            if _TASKS.search(event.name) and not event.failed:
+                continue  # What is open of the list is told as open.
             # What the same command says in the view is the latest.
             is_shown = (event.command or _answer_key(event)) in again
             if is_shown and event.command:
@@ -435,15 +434,6 @@ class CallTeller:
                 continue
             if event.effect == Effect.READ and (event.path or _SHOWS.match(event.command)):
                 named.append(f"{label} ({len(body)} lines)")
-            # The text of a file that was edited since is no longer true.
-            if self._is_edited(place):
-                continue
-            texts = [
-                *(thin("\n".join(body), size) for size in (8_000, 700)),
-                *picked(body, self._worth_of_line, 1_200, 400, 120),
-            ]
-            if variants := ranged([f"{label}:\n{text}" for text in texts if is_told(text)]):
-                yield Item(Section.KNOWN, place, _READ + recency, variants)
         if named:
             last = max(places[-1] for places in self._reads.values())
             sizes = dict.fromkeys(min(size, len(named)) for size in (MOST_READ, 10, 4, 1))

@@ -15,6 +15,7 @@ from .events import Change, Effect, Event, Happening
 from .file_history import FileHistory, Step, pattern_of, signed_lines
 from .items import Item, Section, left_out
 from .text_sessions import NUMBERED
+from .thinning import count_lines
 
 EDITED, RECENT, COMMITTED, FINISHED = 74.0, 12.0, 80.0, 25.0
 """The score of the edits of a file, what the newest have more, that of commits, and what
@@ -276,7 +277,8 @@ def _runs(command: str, name: str) -> bool:
 
 
 def _outlined(text: str, lines: Sequence[str], limit: int) -> str:
-    size = f"{len(lines):,} line{'' if len(lines) == 1 else 's'}"
+    number = count_lines(lines)
+    size = f"{number:,} line{'' if number == 1 else 's'}"
     most = max(_FEW_LINES, limit // 4)
     names = [entry.text for entry in outline_of(text[:_LONGEST_TEXT])][:most]
     return f"{size}; {'; '.join(names)}" if names else size

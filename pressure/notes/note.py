@@ -53,7 +53,7 @@ def items_of(
     tokens the note may take.
     """
     total = events[-1].turn + 1 if events else 0
-    items = [*_line_items(events), *plan_items(events)]
+    items = [*_line_items(events), *plan_items(events, standing)]
     events = current_reads(current_plans(events, standing), standing)
     chars = None if room is None else _CHARS_A_TOKEN * room
     asked = query or next((e.text for e in reversed(standing) if e.happening == Happening.ASK), "")

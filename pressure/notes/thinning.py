@@ -74,8 +74,7 @@ def printed(pieces: Sequence[Piece], kept: Sequence[int]) -> str:
             texts[-1] += f" {MARK}"
         if number := len({*omitted} - {line, following.line if following else -1}):
             # A mark that is left out stands for what it counts.
-            marks = filter(None, (_COUNTED.match(piece.text) for piece in gap))
-            number += sum(int(mark[1].replace(",", "")) - 1 for mark in marks)
+            number += count_lines([piece.text for piece in gap]) - len(gap)
             texts.append(left_out(number, "line"))
         if following is None:
             break
@@ -88,11 +87,18 @@ def printed(pieces: Sequence[Piece], kept: Sequence[int]) -> str:
     return "\n".join(texts)
 
 
+def count_lines(lines: Sequence[str]) -> int:
+    """Return the number of lines; a mark stands for those that it counts."""
+    marks = filter(None, map(_COUNTED.match, lines))
+    return len(lines) + sum(int(mark[1].replace(",", "")) - 1 for mark in marks)
+
+
 def thin(text: str, chars: int) -> str:
     r"""Return lines and sentences of `text` with about `chars` characters, the others marked.
 
-    The first and last go first, then failures and figures, then items and names. A heading stands
-    with something under it or not at all. The first stays, however long.
+    The paragraphs of the first and last go first, then those with failures and figures, then those
+    with items and names. A heading stands with what follows it or not at all. The first stays,
+    however long.
 
     >>> print(thin("Report\n\nSome words.\nOther words.\n## Costs\n- rent 900", 26))
     Report
@@ -103,16 +109,52 @@ def thin(text: str, chars: int) -> str:
     pieces = [*pieces_of(text)]
     if sum(len(piece.text) + 1 for piece in pieces) <= chars + 1:
         return printed(pieces, range(len(pieces)))
-    heads = _heads_of(pieces)
-    is_head = {head for head in heads if head >= 0}
-    kept, size = {0}, len(pieces[0].text)
-    for place in order_of(pieces):
-        new = {place, *({heads[place]} - {-1})} - kept
-        cost = sum(len(pieces[each].text) + 1 for each in new)
-        if place not in is_head and size + cost <= chars:
-            kept |= new
-            size += cost
-    return printed(pieces, [*kept])
+    order = order_of(pieces)
+    blocks = [] if _is_code(pieces) else _blocks_of(text, pieces)
+    if len(blocks) < 2:  # noqa: PLR2004 - one block is no choice
+        return printed(pieces, _best([[place] for place in order], pieces, chars))
+    # What stands together is told together: single lines of many paragraphs tell nothing.
+    rank = {place: at for at, place in enumerate(order)}
+    best = sorted(blocks, key=lambda block: min(rank[place] for place in block))
+    return printed(pieces, _best(best, pieces, chars))
+
+
+def _best(runs: Sequence[Sequence[int]], pieces: Sequence[Piece], chars: int) -> list[int]:
+    """Return the places in the first runs that fit, of each as much from its start as fits.
+
+    A heading does not stand alone.
+    """
+    kept, left = {0}, chars - len(pieces[0].text)
+    for run in runs:
+        new = [place for place in run if place not in kept]
+        sizes = accumulate(len(pieces[place].text) + 1 for place in new)
+        new = new[: sum(size <= left for size in sizes)]
+        while new and new[-1] != run[-1] and _is_heading(pieces[new[-1]]):
+            new.pop()
+        kept.update(new)
+        left -= sum(len(pieces[place].text) + 1 for place in new)
+    return [*kept]
+
+
+def _blocks_of(text: str, pieces: Sequence[Piece]) -> list[list[int]]:
+    """Return the places of each paragraph's pieces; what a heading is about stands with it."""
+    starts, number = set[int](), 0
+    for before, line in pairwise(("", *text.splitlines())):
+        if line.strip():
+            starts |= {number} if not before.strip() else set()
+            number += 1
+    blocks = list[list[int]]()
+    for place, piece in enumerate(pieces):
+        is_first = not place or piece.line != pieces[place - 1].line
+        is_new = is_first and (piece.line in starts or _is_heading(piece))
+        if not blocks or (is_new and not _is_heading(pieces[blocks[-1][-1]])):
+            blocks.append([])
+        blocks[-1].append(place)
+    return blocks
+
+
+def _is_heading(piece: Piece) -> bool:
+    return _HEADING.match(piece.text[:_LOOKED_AT]) is not None
 
 
 def thinned(text: str, *sizes: int) -> tuple[str, ...]:
@@ -123,15 +165,6 @@ def thinned(text: str, *sizes: int) -> tuple[str, ...]:
 def _is_code(pieces: Sequence[Piece]) -> bool:
     coded = sum(CODE.search(piece.text[:_LOOKED_AT]) is not None for piece in pieces)
     return coded >= _CODED * max(_LEAST_CODE, len(pieces))
-
-
-def _heads_of(pieces: Sequence[Piece]) -> list[int]:
-    """Return for each piece the index of the heading that it stands under, or -1."""
-    if _is_code(pieces):
-        return [-1] * len(pieces)
-    headings = [_HEADING.match(piece.text[:_LOOKED_AT]) is not None for piece in pieces]
-    last = accumulate((place if is_head else -1 for place, is_head in enumerate(headings)), max)
-    return [-1 if is_head else head for is_head, head in zip(headings, last, strict=True)]
 
 
 def order_of(pieces: Sequence[Piece]) -> list[int]:
