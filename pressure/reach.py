@@ -57,7 +57,7 @@ class Reach:
         default=None,
         validator=optional(must_be(_is_count, "None, or a whole number of tokens, at least 0")),
     )
-    recent_share: float = field(default=0.4, validator=_check_share)
+    recent_share: float = field(default=0.6, validator=_check_share)
     newest_share: float = field(default=0.5, validator=_check_share)
     asked_share: float = field(default=0.5, validator=_check_share)
     cuts_question: bool = False

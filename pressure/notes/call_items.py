@@ -22,10 +22,18 @@ from .items import MARK, Item, Section, is_told, ranged
 from .output import is_name, line_key, outcome
 from .pieces import one_line
 from .prose import is_item, sentences_of
-from .record_lines import MOST_RECORDS, NEEDED, changes_of, news_of, record_items, worth_by_kind
+from .record_lines import (
+    MOST_RECORDS,
+    NEEDED,
+    Worth,
+    changes_of,
+    news_of,
+    record_items,
+    worth_by_kind,
+)
 from .records import Record, inline, outer_records, parse_records, read_json
 from .text_sessions import NUMBERED, SEARCHES
-from .thinning import CODE, Worth, thin, thinned
+from .thinning import CODE, count_lines, thin, thinned
 
 ARGUMENTS, LEAST_ARGUMENT = (1_500, 600, 200, 90), 24
 """The most characters of the arguments of a call in its variants, and of an argument that always is
@@ -55,7 +63,7 @@ _BEFORE = " (before a later edit)"
 _TOLD, _DATED, _ATTACHED, _DID, _CURRENT = 0.05, 0.8, 113.5, 90.0, 15.0
 _NAMES, _FOUND, _CHANGED, _RETRIED = 96.0, 58.0, 102.0, 40.0
 LEAST_DIGITS = 3
-_RUN, _RECORDS, _READ, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 30.0, 66.0, 66.0, 86.0
+_RUN, _RECORDS, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 66.0, 66.0, 86.0
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n.*?^\s*\1\s*$", re.MULTILINE | re.DOTALL)
 _SPECIFICATION = re.compile(
     r"(?:^|[\s/\"'])(?:(?:tasks|specs|plans|issues|tickets|stories)/[\w.-]+|[\w.-]{0,60}"
@@ -408,7 +416,7 @@ class CallTeller:
             yield Item(Section.DONE, place, score, ranged(told)[-1 if is_shown else 0 :])
 
     def _told_reads(self) -> Iterator[Item]:
-        """Yield what was read: short texts whole, files by their definitions, and all by name."""
+        """Yield what was read: short texts whole, and files by name; they are read again."""
         named: list[str] = []
         lasts = sorted(places[-1] for places in self._reads.values())
         for places in self._reads.values():
@@ -424,7 +432,7 @@ class CallTeller:
             recency = 25 * self._recency(place) - OLDER * (place not in lasts[-NEWEST_FILES:])
             if not body:
                 continue
-            if len(body) <= FEW_LINES or event.failed:
+            if event.failed or (len(body) <= FEW_LINES and not self._is_edited(place)):
                 yield Item(
                     Section.KNOWN,
                     place,
@@ -433,7 +441,7 @@ class CallTeller:
                 )
                 continue
             if event.effect == Effect.READ and (event.path or _SHOWS.match(event.command)):
-                named.append(f"{label} ({len(body)} lines)")
+                named.append(f"{label} ({count_lines(body)} lines)")
         if named:
             last = max(places[-1] for places in self._reads.values())
             sizes = dict.fromkeys(min(size, len(named)) for size in (MOST_READ, 10, 4, 1))

@@ -15,10 +15,9 @@ from .prose import is_closer, is_intention, is_item, is_question, sentences_of
 from .records import inline, read_json
 from .thinning import thin, thinned
 
-_LEAST_WORDS, _FEW_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED, _REPORTS = 6, 2, 60, 160, 3, 20, 6
-_LABEL = re.compile(r"\A(?:THOUGHT|DISCUSSION|Thought|Reasoning)[:\s]+")
+_FEW_WORDS, _BRIEF, _FINISHED, _REPORTS = 2, 60, 20, 6
 _OPEN = 119.0
-_CLOSING, _CLOSED, _FOUND, _VAGUE, _GUESSED, _RECENT = 84.0, 48.0, 42.0, 24.0, 0.0, 30.0
+_CLOSING, _CLOSED, _RECENT = 84.0, 48.0, 30.0
 
 
 def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int) -> Iterator[Item]:

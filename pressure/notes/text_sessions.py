@@ -252,7 +252,7 @@ def _read(text: str, base: Event, *, hosted: bool, calls: bool) -> Iterator[Even
             yield from _prose(said, base, hosted=hosted)
         elif place != taken:
             language, _, named = part.language.lower().partition(" ")[0].partition(":")
-            path = path_label(named) or label
+            path = _slashed(path_label(named) or label)
             printed = [part for part in after if part.kind is Kind.FENCED]
             is_shown = language in SHELLS and printed and printed[0].language.lower() in _OUTPUTS
             if is_shown and "<<<<<<<" not in part.text:
@@ -292,14 +292,14 @@ def _block(
     """Yield the events of a block that is not run with the next message as its output."""
     if not is_shown and (edits := _edits_of(body, language, path)):
         for edit in edits:
-            where = edit.path or (applied[0] if applied and len(applied) == 1 else "")
-            failed = applied is not None and _slashed(where) not in applied
+            where = _slashed(edit.path) or (applied[0] if applied and len(applied) == 1 else "")
+            failed = applied is not None and where not in applied
             yield from events_of_edits([edit._replace(path=where)], base, failed=failed)
     elif language in SHELLS and (prompted := _PROMPT.match(body.strip())):
         printed = body.strip().partition("\n")[2]
         call = read_command(prompted[1])
         yield from call_events(call, base._replace(name=language), printed or None)
-    elif applied and _slashed(path) in applied:
+    elif applied and path in applied:
         yield from events_of_edits([Edit(path, Change.WRITE, text=body)], base)
     elif body.strip():
         yield base._replace(happening=Happening.CODE, text=body, name=language, path=path)

@@ -1,11 +1,10 @@
 """Thinning: the pieces of a long text that tell most, in order, with marks for the others."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ..terms import strong_terms
 from .items import MARK, left_out, ranged
 from .output import says_failure
 from .prose import sentences_of
@@ -29,6 +28,9 @@ CODE = re.compile(
 _CODED, _LEAST_CODE = 0.3, 12
 """The share of such lines in code, and of how many lines at least."""
 
+_ENDING = 160
+"""The characters of the last pieces that go first."""
+
 _LOOKED_AT = 300
 """The characters that tell what a piece is."""
 
@@ -38,9 +40,6 @@ _NUMBER = re.compile(r"\s*\d{1,3}[.)]\s")
 _COUNTED = re.compile(r"\[… ([\d,]+) [\w ]+\]\Z")
 _FIGURE = re.compile(r"\d")
 _NAME = re.compile(r"`[^`\n]+`|\w[_./@-]\w|[a-z][A-Z]|\b[A-Z]{3,}\b|(?<=[a-z,;] )[A-Z]\w{2,}")
-
-Worth = Callable[[str], float]
-"""Returns what it is worth to tell a term: rare and named ones are worth most."""
 
 
 class Piece(NamedTuple):
@@ -177,10 +176,13 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
     are_lines = bool(pieces) and pieces[-1].line >= len(pieces) - 1
     first = {pieces[place].text: place for place in reversed(places)}
     is_code = _is_code(pieces)
+    # Who pastes something asks for something behind it, in a few sentences of one line.
+    sizes = accumulate(len(p.text) for p in reversed(pieces) if p.line == pieces[-1].line)
+    ending = len(pieces) - max(are_lines, sum(size <= _ENDING for size in sizes))
 
     def rank(place: int) -> int:
         text = pieces[place].text[:_LOOKED_AT]
-        if are_lines and place in (0, len(pieces) - 1):
+        if place >= ending or (are_lines and not place):
             return 0
         if not is_code and first[pieces[place].text] < place:
             return 5
@@ -191,27 +193,3 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
         return 3 if _LISTED.match(text) or _NAME.search(text) else 4
 
     return sorted(places, key=lambda place: (rank(place), place))
-
-
-def picked(lines: Sequence[str], worth: Worth, *sizes: int) -> Iterator[str]:
-    r"""Yield lines of at most about each size in all, each for terms that no line before has.
-
-    >>> code = ["import os", "def rate_of(day):", "    x = 1", "    return RATES[day]"]
-    >>> print(*picked(code, lambda term: float(term == "rate_of"), 20))
-    [… 1 line]
-    def rate_of(day):
-    [… 2 lines]
-    """
-    told = [strong_terms(line) for line in lines]
-    gains = [sum(map(worth, terms)) for terms in told]
-    order = sorted(range(len(lines)), key=lambda place: (-gains[place], place))
-    for chars in sizes:
-        kept, known, size = list[int](), set[str](), 0
-        for place in order:
-            cost = len(lines[place])
-            is_new = gains[place] and not told[place] <= known
-            if is_new and cost <= LONG_LINE and size + cost <= chars:
-                kept.append(place)
-                known |= told[place]
-                size += cost
-        yield printed([Piece(*each) for each in enumerate(lines)], kept)
