@@ -63,7 +63,7 @@ _BEFORE = " (before a later edit)"
 _TOLD, _DATED, _ATTACHED, _DID, _CURRENT = 0.05, 0.8, 113.5, 90.0, 15.0
 _NAMES, _FOUND, _CHANGED, _RETRIED = 96.0, 58.0, 102.0, 40.0
 LEAST_DIGITS = 3
-_RUN, _RECORDS, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 66.0, 66.0, 86.0
+_RUN, _RECORDS, _READ, _THOUGHT, _REPORT, _SPECIFIED = 58.0, 68.0, 30.0, 66.0, 66.0, 86.0
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n.*?^\s*\1\s*$", re.MULTILINE | re.DOTALL)
 _SPECIFICATION = re.compile(
     r"(?:^|[\s/\"'])(?:(?:tasks|specs|plans|issues|tickets|stories)/[\w.-]+|[\w.-]{0,60}"
@@ -416,7 +416,7 @@ class CallTeller:
             yield Item(Section.DONE, place, score, ranged(told)[-1 if is_shown else 0 :])
 
     def _told_reads(self) -> Iterator[Item]:
-        """Yield what was read: short texts whole, and files by name; they are read again."""
+        """Yield what was read: short texts whole, answers in part, and files by name."""
         named: list[str] = []
         lasts = sorted(places[-1] for places in self._reads.values())
         for places in self._reads.values():
@@ -442,6 +442,11 @@ class CallTeller:
                 continue
             if event.effect == Effect.READ and (event.path or _SHOWS.match(event.command)):
                 named.append(f"{label} ({count_lines(body)} lines)")
+            elif not event.path and not event.command:
+                # What a service answered may not be there again.
+                texts = thinned(thin("\n".join(body), 2_000), 700, 250)
+                variants = ranged([_after(label, text) for text in texts if is_told(text)])
+                yield Item(Section.KNOWN, place, _READ + recency, variants)
         if named:
             last = max(places[-1] for places in self._reads.values())
             sizes = dict.fromkeys(min(size, len(named)) for size in (MOST_READ, 10, 4, 1))

@@ -218,7 +218,7 @@ def _shortened(event: Event) -> Event:
     _, value = parse_records(event.text)
     if value is None and (event.effect == Effect.READ or is_report(event)):
         # Equal lines of a file are not one line that was printed again.
-        is_code = event.effect != Effect.RUN and not is_prose(event.text)
+        is_code = event.path and event.effect != Effect.RUN and not is_prose(event.text)
         text = without_code(event.text) if event.effect == Effect.RUN else event.text
         return event._replace(text=_thinned(text, MOST_CODE if is_code else MOST_OUTPUT))
     if value is None:

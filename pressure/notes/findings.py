@@ -1,6 +1,5 @@
 """What the assistant said while it worked: its closing reports, findings and what is open."""
 
-import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import groupby

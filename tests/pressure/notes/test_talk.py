@@ -53,7 +53,7 @@ def test_a_message_is_told_by_its_telling_sentences() -> None:
         "Our boiler is a Vaillant from 2009. It is what it is. The flue was checked in May.",
         "I see. That is a good age for one of those.",
     )
-    items = talk_items(events, 2, 120)
+    items = talk_items(events, 2, 200)
     assert {item.section for item in items} == {Section.TALK}
     assert items[0].event == 0
     assert items[0].variants[-1] == (
@@ -290,7 +290,7 @@ def test_the_last_long_answer_is_thinned() -> None:
     assert 700 < len(last.variants[0]) < 1_400
     assert len(last.variants[-1]) < 700
     lines = last.variants[-1].removeprefix("assistant: ").split("\n")
-    assert re.fullmatch(r"\[… \d+ lines\]", lines[-2])
+    assert any(re.fullmatch(r"\[… \d+ lines\]", line) for line in lines)
     assert all(line in report.split("\n") for line in lines if not line.startswith("[…"))
 
 
