@@ -16,6 +16,7 @@ from .thinning import thin, thinned
 
 _FEW_WORDS, _BRIEF, _FINISHED, _REPORTS = 2, 60, 20, 6
 _OPEN = 119.0
+_SIZES, _FINISHED_SIZES = (1_200, 600, 300), (300, 150)
 _CLOSING, _CLOSED, _RECENT = 84.0, 48.0, 30.0
 
 
@@ -34,8 +35,11 @@ def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int
         recency = _RECENT * events[place].turn / max(1, total)
         score = _CLOSED + recency + telling(report) - _FINISHED * (place < finished)
         is_newest = place == closing and not is_answered
-        sizes = (1200, 600, 300)
-        texts = thinned(report if place == closing else thin(report, sizes[1]), *sizes)
+        if place == closing:
+            texts = thinned(report, *_SIZES)
+        else:
+            most, least = _SIZES[1:] if place >= finished else _FINISHED_SIZES
+            texts = thinned(thin(report, most), least)
         variants = tuple(f"assistant: {each}" for each in texts)
         yield Item(Section.KNOWN, place, _CLOSING if is_newest else score, variants)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
 from .items import MARK, left_out, ranged
@@ -37,7 +37,7 @@ _LOOKED_AT = 300
 _HEADING = re.compile(r"\s*(?:#{1,6} \S|\*\*[^*\n]{1,120}\*\*:?$)|[^\n]{1,160}[:：]\s*$")
 _LISTED = re.compile(r"\s*(?:[-*+•▪‣|]|\d{1,3}[.)])\s*\S")
 _NUMBER = re.compile(r"\s*\d{1,3}[.)]\s")
-_COUNTED = re.compile(r"\[… ([\d,]+) [\w ]+\]\Z")
+_COUNTED = re.compile(r"\[…(?: ([\d,]+) [\w ]+)?\]\Z")
 _FIGURE = re.compile(r"\d")
 _NAME = re.compile(r"`[^`\n]+`|\w[_./@-]\w|[a-z][A-Z]|\b[A-Z]{3,}\b|(?<=[a-z,;] )[A-Z]\w{2,}")
 
@@ -83,13 +83,20 @@ def printed(pieces: Sequence[Piece], kept: Sequence[int]) -> str:
             texts.append(
                 f"{MARK} {following.text}" if following.line in omitted else following.text
             )
-    return "\n".join(texts)
+    return "\n".join(_merged(texts))
 
 
 def count_lines(lines: Sequence[str]) -> int:
     """Return the number of lines; a mark stands for those that it counts."""
     marks = filter(None, map(_COUNTED.match, lines))
-    return len(lines) + sum(int(mark[1].replace(",", "")) - 1 for mark in marks)
+    return len(lines) + sum(int((mark[1] or "1").replace(",", "")) - 1 for mark in marks)
+
+
+def _merged(lines: Sequence[str]) -> Iterator[str]:
+    """Yield lines with one mark for each run of marks."""
+    for is_mark, run in groupby(lines, lambda line: _COUNTED.match(line) is not None):
+        told = [*run]
+        yield from [left_out(count_lines(told), "line")] if is_mark and told[1:] else told
 
 
 def thin(text: str, chars: int) -> str:
