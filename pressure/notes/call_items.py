@@ -19,7 +19,7 @@ from ..terms import Kind, is_strong, kind_of, strong_terms, terms_of
 from .asks import REPORTED, finished_before
 from .events import ATTACHED, Effect, Event, Happening
 from .items import MARK, Item, Section, is_told, ranged
-from .output import is_name, line_key, outcome
+from .output import is_name, line_key, outcome, says_failure
 from .pieces import one_line
 from .prose import is_item, sentences_of
 from .record_lines import (
@@ -271,7 +271,8 @@ class CallTeller:
     def _is_edited(self, place: int) -> bool:
         """Return whether a file was edited after it was read."""
         event = self.events[place]
-        return self._edits.get(event.path.rpartition("/")[2], -1) > event.turn
+        shown = event.path or event.command
+        return any(name in shown and turn > event.turn for name, turn in self._edits.items())
 
     def changed(self) -> dict[int, tuple[str, ...]]:
         """Return by place what records say that differs from what an earlier result said."""
@@ -444,7 +445,9 @@ class CallTeller:
                 named.append(f"{label} ({count_lines(body)} lines)")
             elif not event.path and not event.command:
                 # What a service answered may not be there again.
-                texts = thinned(thin("\n".join(body), 2_000), 700, 250)
+                text = "\n".join(body)
+                is_log = any(map(says_failure, body))
+                texts = outcome(text) if is_log else thinned(thin(text, 2_000), 700, 250)
                 variants = ranged([_after(label, text) for text in texts if is_told(text)])
                 yield Item(Section.KNOWN, place, _READ + recency, variants)
         if named:

@@ -225,14 +225,6 @@ def test_repeated_sentences_are_told_once() -> None:
     assert len(talk_items(events, 3, PLENTY)) == 1
 
 
-def test_the_newest_sentences_of_users_alone_go_first() -> None:
-    """What comes next refers to them, however telling the others are."""
-    texts = [f"Crate {n}41 of Boskoop apples goes to Uncle Lars{n} in Lemvig." for n in range(9)]
-    events = said(*texts, "We rest a little before the long way home.", names=["Ana", "Bo"])
-    items = talk_items(events, 10, 300)
-    assert max(items, key=lambda item: item.score).event == 9
-
-
 def test_a_sentence_of_users_alone_takes_along_what_it_refers_to() -> None:
     """Nobody can tell what "it" is otherwise."""
     text = "The old barn is quiet. It was sold to Lars for 48000 kroner. " + "Rain fell. " * 40
