@@ -72,6 +72,7 @@ _SPECIFICATION = re.compile(
 )
 _SHOWS = re.compile(r"(?:cd \S+ && )?(?:cat|less|head|nl|bat|sed|gh|glab|bd) ")
 _LISTS = re.compile(r"(?:cd \S+ && )?(?:ls|find|tree)\b")
+_BETWEEN_NAMES = re.compile(r"[\s/\\'\"=;,()]+")
 _DIGITS = re.compile(r"(?<=\D)\d{4,}\Z")
 _TASKS = re.compile(r"(?i)todo|(?:^|_)(?:update_)?plan(?:$|_)")
 _HEADING = re.compile(r"^#{1,4} \S|^\*\*[^*\n]{1,80}\*\*:?$", re.MULTILINE)
@@ -271,8 +272,8 @@ class CallTeller:
     def _is_edited(self, place: int) -> bool:
         """Return whether a file was edited after it was read."""
         event = self.events[place]
-        shown = event.path or event.command
-        return any(name in shown and turn > event.turn for name, turn in self._edits.items())
+        names = _BETWEEN_NAMES.split(event.path or event.command)
+        return any(self._edits.get(name, -1) > event.turn for name in names)
 
     def changed(self) -> dict[int, tuple[str, ...]]:
         """Return by place what records say that differs from what an earlier result said."""

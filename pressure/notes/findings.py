@@ -134,8 +134,9 @@ def plan_items(events: Sequence[Event], standing: Sequence[Event] = ()) -> Itera
 
     One that stays in the view is not told again.
     """
-    for place in reversed(range(len(events) + len(standing))):
-        event = (*events, *standing)[place]
+    every = [*events, *standing]
+    for place in reversed(range(len(every))):
+        event = every[place]
         if event.happening == Happening.SAY:
             lines = [[each] for each in sentences_of(event.text)]
         elif event.happening == Happening.CALL and event.arguments:
