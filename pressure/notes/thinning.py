@@ -185,14 +185,16 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
     is_code = _is_code(pieces)
     # Who pastes something asks for something behind it, in a few sentences of one line.
     sizes = accumulate(len(p.text) for p in reversed(pieces) if p.line == pieces[-1].line)
-    ending = len(pieces) - max(are_lines, sum(size <= _ENDING for size in sizes))
+    ending = len(pieces) - sum(size <= _ENDING for size in sizes)
 
     def rank(place: int) -> int:
         text = pieces[place].text[:_LOOKED_AT]
-        if place >= ending or (are_lines and not place):
+        if are_lines and place in (0, len(pieces) - 1):
             return 0
         if not is_code and first[pieces[place].text] < place:
             return 5
+        if place >= ending:
+            return 0
         if _DEFINES.match(text) if is_code else says_failure(text):
             return 1
         if not is_code and _FIGURE.search(_NUMBER.sub("", text)):

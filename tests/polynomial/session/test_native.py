@@ -159,7 +159,7 @@ def test_our_own_summary_takes_the_block_in() -> None:
     gist = gist_of(session)
     assert gist.parts == ()
     assert {each for each in sources if each != "t2"} <= set(gist.sources)
-    assert "red jars" in gist.text
+    assert "What of shelf" in gist.text
     assert "[Summary" not in gist.text.removeprefix("[Summary of earlier messages]")
 
 
