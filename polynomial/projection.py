@@ -40,6 +40,9 @@ from .session.options import check_room, check_rules, room_of
 if TYPE_CHECKING:
     from polycontext.window import ModelProfile
 
+_FILLED = 0.95
+"""The share of the room from which it counts as used."""
+
 _TRIES = 16
 """How often a larger budget is tried before an error names one."""
 
@@ -305,12 +308,34 @@ def _compress_within(
                 window, projector.fulfil(projector.plan_within(window, 0, query))
             )
         if result.tokens_after <= room:
-            return result
+            return _filled(projector, window, result, room, query)
         least = result.tokens_after
     besides = window.max_tokens - room
     error = overflow(window, projector, "the conversation", besides, window.max_tokens)
     error.tokens = max(error.tokens, least + besides)
     raise error
+
+
+def _filled(
+    projector: ContextProjector,
+    window: ContextWindow,
+    result: CompressionResult,
+    room: int,
+    query: str | None,
+) -> CompressionResult:
+    """Return a result with more recent turns if the summary left some of `room`."""
+    wanted = room
+    while _FILLED * room > result.tokens_after and isinstance(
+        projector.summariser, ExtractiveSummariser
+    ):
+        wanted += room - result.tokens_after
+        longer = projector.commit(
+            window, projector.fulfil(projector.plan_within(window, wanted, query))
+        )
+        if not result.tokens_after < longer.tokens_after <= room:
+            break
+        result = longer
+    return result
 
 
 def _first_changed(

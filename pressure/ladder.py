@@ -44,13 +44,8 @@ SURELY_ASKED = 5
 """How many of the most relevant atoms to a question may take more than their share; an answer is
 usually in a few of them."""
 
-
 EXCHANGE_SHARE = 0.7
 """The share of the room that the message before the last user turn may take to stay complete."""
-
-
-MEETING_SHARE = 0.6
-"""The share of the room that the recent turns of a meeting take at least: most are short."""
 
 
 class Rung(IntEnum):
@@ -109,8 +104,6 @@ class Ladder:
             shows = any(atom in self.columns.bared for atom in self.columns.newest)
             return max(self.whole_newest if shows else self.cut_newest, gentlest)
         share, reply = self.reach.recent_share, self.columns.reply
-        if share and self.columns.is_meeting:
-            share = max(share, MEETING_SHARE)
         recent = share * room
         answered = 0 if reply is None else self.columns.atoms.tokens[reply]
         if recent and answered <= EXCHANGE_SHARE * room:

@@ -40,9 +40,8 @@ class Reach:
     The last `keep_recent` turns are compressed last, and older ones stay before them as far as they
     fit; with `keep_recent_tokens`, as many turns as fit into these are compressed last, and no
     others stay. If kept complete, they take at most `recent_share` of the room that fixed atoms
-    leave, in a meeting of several named users 0.6 of it or more, and the newest results, which the
-    model has not read yet, at most `newest_share` of it. The rest is for gists. A reply that ends
-    the window stays complete as long as it fits.
+    leave, and the newest results, which the model has not read yet, at most `newest_share` of it.
+    The rest is for gists. A reply that ends the window stays complete as long as it fits.
 
     If a compression has a query, the atoms most relevant to it stay complete in up to `asked_share`
     of that room. With `cuts_question`, the last user turn is cut if nothing else helps, and goes
@@ -58,7 +57,7 @@ class Reach:
         default=None,
         validator=optional(must_be(_is_count, "None, or a whole number of tokens, at least 0")),
     )
-    recent_share: float = field(default=0.4, validator=_check_share)
+    recent_share: float = field(default=0.6, validator=_check_share)
     newest_share: float = field(default=0.5, validator=_check_share)
     asked_share: float = field(default=0.5, validator=_check_share)
     cuts_question: bool = False
@@ -99,8 +98,7 @@ class Columns:
     `asked` are the atoms that a query keeps complete. `newest` and `question` are the atoms of
     these kinds, if there are any. `asking` are the last user turns if they may lose their parts.
     `is_open` states that the last atom waits for a result. `beside` maps FIXED atoms to the results
-    in them that may be cut. `rules` are the rules of the user. `is_meeting` states that
-    several named users talk.
+    in them that may be cut. `rules` are the rules of the user.
     """
 
     atoms: AtomColumns
@@ -117,7 +115,6 @@ class Columns:
     asking: frozenset[int] = frozenset()
     beside: Mapping[int, Sequence[int]] = {}
     rules: tuple[Rule, ...] = ()
-    is_meeting: bool = False
 
     @property
     def reply(self) -> int | None:
@@ -239,7 +236,6 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
         is_open=is_open,
         asking=frozenset(fixed if reach.cuts_beside else ()),
         rules=window.rules.all,
-        is_meeting=_is_meeting(atoms.turns, reach),
     )
     if reach.cuts_beside:
         columns = evolve(columns, beside=_beside_pinned(window, columns))
@@ -374,16 +370,6 @@ def _unanswered(atoms: AtomColumns) -> Sequence[int]:
             calls = any(each.tool_calls for each in atoms.turns_of(atom))
             return [atom] if calls or atom == len(atoms) - 1 else []
     return []
-
-
-def _is_meeting(turns: Sequence[Turn], reach: Reach) -> bool:
-    """Return whether several named people talk, or users alone."""
-    if not reach.fills_share:
-        return False
-    names = {turn.name for turn in turns if turn.role is Role.USER and turn.name}
-    return len(names) > 1 or all(
-        turn.role is Role.USER or turn.role is Role.SYSTEM for turn in turns
-    )
 
 
 def _tail_start(atoms: AtomColumns, reach: Reach) -> int:

@@ -207,7 +207,7 @@ def test_what_the_readme_shows_before_and_after_is_what_comes_out() -> None:
     (summary,) = (message for message in projection.messages if message not in messages)
     assert after.split() == summary["content"].split()
     assert len(projection.gisted) == len(messages) - len(projection.kept) == 3
-    assert len(summary["content"].splitlines()[1:-1]) == 5
+    assert len(summary["content"].splitlines()[1:-1]) == 2
 
 
 def _shown(message: dict[str, Any], width: int = 88) -> str:

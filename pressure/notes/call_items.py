@@ -19,13 +19,21 @@ from ..terms import Kind, is_strong, kind_of, strong_terms, terms_of
 from .asks import REPORTED, finished_before
 from .events import ATTACHED, Effect, Event, Happening
 from .items import MARK, Item, Section, is_told, ranged
-from .output import is_name, line_key, outcome
+from .output import is_name, line_key, outcome, says_failure
 from .pieces import one_line
 from .prose import is_item, sentences_of
-from .record_lines import MOST_RECORDS, NEEDED, changes_of, news_of, record_items, worth_by_kind
+from .record_lines import (
+    MOST_RECORDS,
+    NEEDED,
+    Worth,
+    changes_of,
+    news_of,
+    record_items,
+    worth_by_kind,
+)
 from .records import Record, inline, outer_records, parse_records, read_json
 from .text_sessions import NUMBERED, SEARCHES
-from .thinning import CODE, Worth, picked, thin, thinned
+from .thinning import CODE, count_lines, thin, thinned
 
 ARGUMENTS, LEAST_ARGUMENT = (1_500, 600, 200, 90), 24
 """The most characters of the arguments of a call in its variants, and of an argument that always is
@@ -64,6 +72,7 @@ _SPECIFICATION = re.compile(
 )
 _SHOWS = re.compile(r"(?:cd \S+ && )?(?:cat|less|head|nl|bat|sed|gh|glab|bd) ")
 _LISTS = re.compile(r"(?:cd \S+ && )?(?:ls|find|tree)\b")
+_BETWEEN_NAMES = re.compile(r"[\s/\\'\"=;,()]+")
 _DIGITS = re.compile(r"(?<=\D)\d{4,}\Z")
 _TASKS = re.compile(r"(?i)todo|(?:^|_)(?:update_)?plan(?:$|_)")
 _HEADING = re.compile(r"^#{1,4} \S|^\*\*[^*\n]{1,80}\*\*:?$", re.MULTILINE)
@@ -263,7 +272,8 @@ class CallTeller:
     def _is_edited(self, place: int) -> bool:
         """Return whether a file was edited after it was read."""
         event = self.events[place]
-        return self._edits.get(event.path.rpartition("/")[2], -1) > event.turn
+        names = _BETWEEN_NAMES.split(event.path or event.command)
+        return any(self._edits.get(name, -1) > event.turn for name in names)
 
     def changed(self) -> dict[int, tuple[str, ...]]:
         """Return by place what records say that differs from what an earlier result said."""
@@ -302,9 +312,6 @@ class CallTeller:
             return True
         terms = terms_of(value)
         return bool(terms) and all(self._tellers.get(term, [place])[0] < place for term in terms)
-
-    def _worth_of_line(self, term: str) -> float:
-        return min(self.named.get(term, 0.0), 6)
 
     def _records_at(self, place: int, event: Event) -> list[Record]:
         if place not in self._records:
@@ -387,6 +394,8 @@ class CallTeller:
         for places in self._runs.values():
             place = places[-1]
             event = self.events[place]
+            if _TASKS.search(event.name) and not event.failed:
+                continue  # What is open of the list is told as open.
             # What the same command says in the view is the latest.
             is_shown = (event.command or _answer_key(event)) in again
             if is_shown and event.command:
@@ -409,7 +418,7 @@ class CallTeller:
             yield Item(Section.DONE, place, score, ranged(told)[-1 if is_shown else 0 :])
 
     def _told_reads(self) -> Iterator[Item]:
-        """Yield what was read: short texts whole, files by their definitions, and all by name."""
+        """Yield what was read: short texts whole, answers in part, and files by name."""
         named: list[str] = []
         lasts = sorted(places[-1] for places in self._reads.values())
         for places in self._reads.values():
@@ -425,7 +434,7 @@ class CallTeller:
             recency = 25 * self._recency(place) - OLDER * (place not in lasts[-NEWEST_FILES:])
             if not body:
                 continue
-            if len(body) <= FEW_LINES or event.failed:
+            if event.failed or (len(body) <= FEW_LINES and not self._is_edited(place)):
                 yield Item(
                     Section.KNOWN,
                     place,
@@ -434,15 +443,13 @@ class CallTeller:
                 )
                 continue
             if event.effect == Effect.READ and (event.path or _SHOWS.match(event.command)):
-                named.append(f"{label} ({len(body)} lines)")
-            # The text of a file that was edited since is no longer true.
-            if self._is_edited(place):
-                continue
-            texts = [
-                *(thin("\n".join(body), size) for size in (8_000, 700)),
-                *picked(body, self._worth_of_line, 1_200, 400, 120),
-            ]
-            if variants := ranged([f"{label}:\n{text}" for text in texts if is_told(text)]):
+                named.append(f"{label} ({count_lines(body)} lines)")
+            elif not event.path and not event.command:
+                # What a service answered may not be there again.
+                text = "\n".join(body)
+                is_log = any(map(says_failure, body))
+                texts = outcome(text) if is_log else thinned(thin(text, 2_000), 700, 250)
+                variants = ranged([_after(label, text) for text in texts if is_told(text)])
                 yield Item(Section.KNOWN, place, _READ + recency, variants)
         if named:
             last = max(places[-1] for places in self._reads.values())

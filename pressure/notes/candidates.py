@@ -10,7 +10,7 @@ from polycontext.linearity import constraint_sentences
 from polycontext.window import EstimatingCounter, Role, TokenCounter, Turn
 from polycontext.window.filler import is_opening
 
-from ..terms import relevance
+from ..terms import is_prose, relevance
 from .asks import without_code
 from .call_items import call_line, is_report
 from .events import Effect, Event, Happening
@@ -27,8 +27,9 @@ from .thinning import Piece, printed, thin
 SLACK = 1.5
 """How far candidates may exceed the limit before they are pruned, so that pruning is rare."""
 
-MOST_OUTPUT, MOST_PROSE, MOST_LINES = 6_000, 12_000, 300
-"""The most characters of an output and of prose that are kept, and the most lines of an output."""
+MOST_OUTPUT, MOST_CODE, MOST_PROSE, MOST_LINES = 6_000, 1_000, 12_000, 300
+"""The most characters of an output, of code that was read and of prose that are kept, and the most
+lines of an output."""
 
 MOST_RECORDS, MOST_ARGUMENT = 24_000, 400
 """The most characters of records that are kept as they came, and of each of many arguments."""
@@ -217,8 +218,9 @@ def _shortened(event: Event) -> Event:
     _, value = parse_records(event.text)
     if value is None and (event.effect == Effect.READ or is_report(event)):
         # Equal lines of a file are not one line that was printed again.
+        is_code = event.path and event.effect != Effect.RUN and not is_prose(event.text)
         text = without_code(event.text) if event.effect == Effect.RUN else event.text
-        return event._replace(text=_thinned(text, MOST_OUTPUT))
+        return event._replace(text=_thinned(text, MOST_CODE if is_code else MOST_OUTPUT))
     if value is None:
         lines = telling_lines(event.text)[:MOST_LINES]
         return event._replace(text=thin("\n".join(lines), MOST_OUTPUT))

@@ -57,23 +57,12 @@ _INTENTION = re.compile(
     r"|reviso)|queda por|lo siguiente)\b"
     r"|接下来|下一步|然后我|我(?:会|将|要|先|再)|之后(?:我|再)|次[には]|これから|続いて|このあと|その後|つもりです|予定です"
 )
-_GUESS = re.compile(
-    r"^if\b|\b(?:wait|hmm|seems?|usually|possibly|likely|must be|has to be"
-    r"|might|maybe|perhaps|probably|presumably|apparently|implied|would"
-    r"|approximately|not sure|let's|(?:if|unless|so|since|but|what) (?:i|we)"
-    r"|i (?:can|could|should|must|need|want|guess|suspect|assume|wonder)"
-    r"|(?:we|it) (?:can|could|should|may))\b"
-)
 _CLOSER = re.compile(
     r"\b(?:feel free|happy to (?:help|assist)|(?:any|some)thing else|(?:further|more|additional)"
     r" (?:assistance|help|questions)|any other (?:questions|requests)|have a (?:great|nice|good"
     r"|lovely|wonderful|safe|pleasant))\b|^\W*(?:thank(?:s| you)|you(?:'re| are) (?:very )?welcome"
     r"|no (?:worries|problem)|good ?bye|take care|gern geschehen|vielen dank|danke|de rien|merci"
     r"|de nada|gracias)\b[^,.;:!?]*\W*$",
-)
-_REMARK = re.compile(
-    r"(?:(?:ok(?:ay)?|perfect|great|excellent|good|now|so)\b[\s,!.:—-]{0,4}){0,2}"
-    r"(?:(?:i|we) (?:now )?(?:see|have|understand)|this (?:matches|confirms))\b"
 )
 _BRIEF = re.compile(r"\D{0,120}")
 
@@ -96,20 +85,6 @@ def says_failure(text: str) -> bool:
 def is_question(text: str) -> bool:
     """Return whether a sentence ends as questions do."""
     return text.endswith(("?", "？"))
-
-
-def is_guess(sentence: str) -> bool:
-    """Return whether a sentence weighs what may be, or what could be done.
-
-    >>> is_guess("Wait, it seems to be defined twice."), is_guess("It is defined in a.py.")
-    (True, False)
-    """
-    return _GUESS.search(sentence.lower()) is not None
-
-
-def is_remark(sentence: str) -> bool:
-    """Return whether a sentence says only that something was understood or is fine."""
-    return _REMARK.match(sentence.lower()) is not None
 
 
 def is_closer(sentence: str) -> bool:

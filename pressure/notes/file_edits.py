@@ -1,20 +1,16 @@
 """Edits as the final state of each file: what was overwritten, undone or reverted is not told."""
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
-
-from attrs import define, field
 
 from polycontext.window.items.attachment import outline_of
 
 from .asks import finished_before
-from .events import Change, Effect, Event, Happening
-from .file_history import FileHistory, Step, pattern_of, signed_lines
+from .events import Change, Event, Happening
+from .file_history import FileHistory, Step, signed_lines
 from .items import Item, Section, left_out
-from .text_sessions import NUMBERED
+from .thinning import count_lines
 
 EDITED, RECENT, COMMITTED, FINISHED = 74.0, 12.0, 80.0, 25.0
 """The score of the edits of a file, what the newest have more, that of commits, and what
@@ -22,7 +18,6 @@ finished ones have less."""
 
 _MOST_STEPS, _MANY_LINES, _MOST_LINES, _FEW_LINES = 6, 60, 14, 2
 _LONGEST_LINE, _LONGEST_TEXT = 300, 100_000
-_MOST_PATTERNS = 20
 _WRITES = re.compile(
     r"""\bopen\(\s{0,9}((?:["']([^"'\n]{1,200})["']|(\w{1,60}))),\s{0,9}["'][wa]"""
 )
@@ -62,59 +57,6 @@ def _history(events: Sequence[Event], standing: Sequence[Event]) -> FileHistory:
         elif "diff --git " in event.text and _DIFF_CALL.search(event.command):
             files.compare(place, event)
     return files
-
-
-def current_reads(events: Sequence[Event], standing: Sequence[Event]) -> list[Event]:
-    """Return `events` with marks in what was read for the lines that later edits changed.
-
-    Nothing is left of a file that was written anew.
-    """
-    edits = defaultdict[int, list[tuple[str, Event]]](list)
-    for path, steps in _history(events, standing).steps.items():
-        for step in steps if path else ():
-            edits[step.event if step.event >= 0 else len(events)].append((path, step.edit))
-    changed, found = dict[str, _Changed](), list[Event]()
-    for place in range(len(events), -1, -1):
-        for path, edit in edits.get(place, ()):
-            changed.setdefault(path, _Changed()).add(edit)
-        if place:
-            event = events[place - 1]
-            is_read = event.effect == Effect.READ and event.text and changed
-            found.append(_current(event, changed) if is_read else event)
-    return found[::-1]
-
-
-@define
-class _Changed:
-    """What later edits changed in a file: lines, and patterns of a stream editor."""
-
-    lines: set[str] = field(factory=set)
-    patterns: list[str] = field(factory=list)
-    is_written: bool = False
-
-    def add(self, edit: Event) -> None:
-        self.is_written = self.is_written or edit.change == Change.WRITE
-        self.lines.update(map(str.strip, _changed_lines(edit)[0]))
-        if edit.change == Change.SUBSTITUTE and (pattern := pattern_of(edit.text)):
-            self.patterns = [*self.patterns[1 - _MOST_PATTERNS :], pattern]
-
-    def has(self, line: str) -> bool:
-        """Return whether an edit changed a line."""
-        told = NUMBERED.sub("", line).strip()
-        return told in self.lines or any(pattern in told for pattern in self.patterns)
-
-
-def _current(event: Event, changed: Mapping[str, _Changed]) -> Event:
-    shown = f"{event.path} {event.command}"
-    files = [file for path, file in changed.items() if path.rpartition("/")[2] in shown]
-    if any(file.is_written for file in files):
-        return event._replace(text="")
-    runs = groupby(event.text.split("\n"), lambda line: any(file.has(line) for file in files))
-    lines = (
-        left_out(len([*run]), "changed line") if is_gone else "\n".join(run)
-        for is_gone, run in runs
-    )
-    return event._replace(text="\n".join(lines))
 
 
 def _items(
@@ -276,7 +218,8 @@ def _runs(command: str, name: str) -> bool:
 
 
 def _outlined(text: str, lines: Sequence[str], limit: int) -> str:
-    size = f"{len(lines):,} line{'' if len(lines) == 1 else 's'}"
+    number = count_lines(lines)
+    size = f"{number:,} line{'' if number == 1 else 's'}"
     most = max(_FEW_LINES, limit // 4)
     names = [entry.text for entry in outline_of(text[:_LONGEST_TEXT])][:most]
     return f"{size}; {'; '.join(names)}" if names else size

@@ -227,12 +227,6 @@ def _substituted(steps: list[Step], edit: Event) -> Event:
     return edit
 
 
-def pattern_of(expression: str) -> str:
-    """Return what a stream editor's expression replaces, without its escapes, or ""."""
-    found = _EXPRESSION.match(expression)
-    return found[2].replace("\\", "") if found else ""
-
-
 def signed_lines(diff: str, sign: str) -> list[str]:
     """Return the lines of a diff that have a sign, without it."""
     return [

@@ -1,54 +1,47 @@
 """What the assistant said while it worked: its closing reports, findings and what is open."""
 
-import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import groupby
 from typing import Any
 
-from ..terms import is_strong, strong_terms, terms_of
 from .asks import LEAST_LINES, finished_before, telling
-from .cues import MOST_STEPS, is_done, is_open, is_remark
+from .cues import MOST_STEPS, is_done, is_open
 from .events import Event, Happening
 from .items import MARK, Item, Section, left_out, ranged
 from .pieces import one_line
-from .prose import is_closer, is_guess, is_intention, is_item, is_question, sentences_of
+from .prose import is_closer, is_intention, is_item, is_question, sentences_of
 from .records import inline, read_json
-from .thinning import thinned
+from .thinning import thin, thinned
 
-_LEAST_WORDS, _FEW_WORDS, _BRIEF, _TELLING, _WEIGHED, _FINISHED, _REPORTS = 6, 2, 60, 160, 3, 20, 6
-_LABEL = re.compile(r"\A(?:THOUGHT|DISCUSSION|Thought|Reasoning)[:\s]+")
+_FEW_WORDS, _BRIEF, _FINISHED, _REPORTS = 2, 60, 20, 6
 _OPEN = 119.0
-_CLOSING, _CLOSED, _FOUND, _VAGUE, _GUESSED, _RECENT = 84.0, 48.0, 42.0, 24.0, 0.0, 30.0
+_SIZES, _FINISHED_SIZES = (1_200, 600, 300), (300, 150)
+_CLOSING, _CLOSED, _RECENT = 84.0, 48.0, 30.0
 
 
 def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int) -> Iterator[Item]:
-    """Yield what the assistant reported at the end of its work, and what it found on the way.
+    """Yield what the assistant reported at the end of its work, the newest whole.
 
-    What was only weighed long ago is not told; it is decided since.
+    What it said on the way is not told: most of it is decided since, or shows in what was done.
     """
     is_answered = any(each.happening == Happening.SAY for each in standing)
     finished, said = finished_before(events, standing), [*_statements(events, standing)]
     closing = max((place for place, _, closes in said if closes), default=-1)
-    last = {place for place, *_ in said[-_WEIGHED:]}
     for place, text, closes in said:
-        recency = _RECENT * events[place].turn / max(1, total)
-        told = [*_telling(text, is_left=not closes)]
-        if closes or sum(map(is_item, text.splitlines())) >= _REPORTS:
-            if report := _reported(text):
-                is_newest = place == closing and not is_answered
-                score = _CLOSED + recency + telling(report) - _FINISHED * (place < finished)
-                variants = tuple(f"assistant: {each}" for each in thinned(report, 1200, 600, 300))
-                yield Item(Section.KNOWN, place, _CLOSING if is_newest else score, variants)
+        is_report = closes or sum(map(is_item, text.splitlines())) >= _REPORTS
+        if not is_report or not (report := _reported(text)):
             continue
-        found = [index for index, (_, each) in enumerate(told) if not is_guess(each)]
-        if told and (found or place in last):
-            ranked = sorted(found or range(len(told)), key=lambda index: -_worth(told, index))
-            shown = ([told[index] for index in sorted(ranked[:most])] for most in (5, 2, 1))
-            strong = any(strong_terms(told[index][1]) for index in found)
-            score = (_FOUND if strong else _VAGUE) + recency if found else _GUESSED + recency
-            texts = dict.fromkeys(f"assistant: {_joined(each)}" for each in shown)
-            yield Item(Section.KNOWN, place, score, tuple(texts))
+        recency = _RECENT * events[place].turn / max(1, total)
+        score = _CLOSED + recency + telling(report) - _FINISHED * (place < finished)
+        is_newest = place == closing and not is_answered
+        if place == closing:
+            texts = thinned(report, *_SIZES)
+        else:
+            most, least = _SIZES[1:] if place >= finished else _FINISHED_SIZES
+            texts = thinned(thin(report, most), least)
+        variants = tuple(f"assistant: {each}" for each in texts)
+        yield Item(Section.KNOWN, place, _CLOSING if is_newest else score, variants)
 
 
 def _reported(text: str) -> str:
@@ -103,36 +96,6 @@ def _shown(event: Event, most: int) -> str:
     return f"```{event.name}\n{event.text}\n```"
 
 
-def _telling(text: str, *, is_left: bool) -> Iterator[tuple[int, str]]:
-    """Yield the sentences that tell something; the last one, if others follow, announces an act."""
-    told = [_LABEL.sub("", each) for each in sentences_of(text)]
-    if is_left and len(told) > 1:
-        told.pop()
-    for number, each in enumerate(told):
-        if (
-            not is_intention(each)
-            and not is_question(each)
-            and not is_closer(each)
-            and (not is_remark(each) or any(map(is_strong, terms_of(each))))
-            and not each.endswith((":", "："))
-            and len(terms_of(each)) >= _LEAST_WORDS // 2
-            and len(each.split()) >= (_LEAST_WORDS if each.isascii() else 1)
-        ):
-            yield number, each
-
-
-def _worth(told: Sequence[tuple[int, str]], place: int) -> float:
-    text = told[place][1]
-    strong = sum(map(is_strong, terms_of(text)))
-    return (
-        strong
-        + text.count("`") / 2
-        + min(len(text), _TELLING) / 80
-        + 3 * place / len(told)
-        - (len(text) > 2 * _TELLING)
-    )
-
-
 def _joined(told: Sequence[tuple[int, str]]) -> str:
     """Return whole sentences on a line each, since a line may end between them; gaps are marked."""
     lines, last = list[str](), told[0][0] - 1
@@ -166,10 +129,14 @@ def open_items(events: Sequence[Event], standing: Sequence[Event]) -> Iterator[I
         yield Item(Section.KNOWN if is_answered else Section.OPEN, last, _OPEN, ranged(texts))
 
 
-def plan_items(events: Sequence[Event]) -> Iterator[Item]:
-    """Yield the first open points of the last plan that somebody wrote, in prose or as a call."""
-    for place in reversed(range(len(events))):
-        event = events[place]
+def plan_items(events: Sequence[Event], standing: Sequence[Event] = ()) -> Iterator[Item]:
+    """Yield the first open points of the last plan that somebody wrote, in prose or as a call.
+
+    One that stays in the view is not told again.
+    """
+    every = [*events, *standing]
+    for place in reversed(range(len(every))):
+        event = every[place]
         if event.happening == Happening.SAY:
             lines = [[each] for each in sentences_of(event.text)]
         elif event.happening == Happening.CALL and event.arguments:
@@ -180,7 +147,7 @@ def plan_items(events: Sequence[Event]) -> Iterator[Item]:
         if not any(states):
             continue
         coming = [each for (each,) in lines if is_open(each)][:MOST_STEPS]
-        if coming:
+        if coming and place < len(events):
             yield Item(Section.OPEN, place, _OPEN - 1, ranged(["\n".join(coming), coming[0]]))
         return
 

@@ -13,7 +13,7 @@ from ..terms import is_strong, relevance, strong_terms, terms_of
 from .asks import answered_items, ask_items, pointed_items
 from .call_items import CallTeller
 from .events import Effect, Event, Happening
-from .file_edits import current_reads, edit_items
+from .file_edits import edit_items
 from .findings import finding_items, open_items, plan_items
 from .items import MARK, Item, Section
 from .lines import ID_LABEL
@@ -53,8 +53,8 @@ def items_of(
     tokens the note may take.
     """
     total = events[-1].turn + 1 if events else 0
-    items = [*_line_items(events), *plan_items(events)]
-    events = current_reads(current_plans(events, standing), standing)
+    items = [*_line_items(events), *plan_items(events, standing)]
+    events = current_plans(events, standing)
     chars = None if room is None else _CHARS_A_TOKEN * room
     asked = query or next((e.text for e in reversed(standing) if e.happening == Happening.ASK), "")
     said = talk_items(events, total, chars, asked) if is_talk(events) else []

@@ -37,6 +37,7 @@ _RULERS = ("===", "---", "***", "###", "~~~", "___")
 _TAIL = 40
 _AROUND = " |`📁📄"
 _TOLD = ("error", "failing", "total", "failure")
+_TROUBLE = {"error", "failing", "failure"}
 _STATUS = re.compile(
     r"<(?:returncode|exit_code)>\s*(-?\d+)"
     r"|\b(?:exit(?:ed with)?|return) (?:code|status)\W{1,3}(-?\d+)",
@@ -157,6 +158,10 @@ def outcome(text: str, seen: Mapping[str, int] = _NO_LINES) -> tuple[str, ...]:
     lines, mark = _read(text, seen)
     if not lines:
         return ("; ".join((*state, *mark)) or "ok, no output",)
+    kinds = {line.kind for line in lines}
+    if not state and "total" in kinds and not kinds & _TROUBLE:
+        # Of what went well, the totals are enough.
+        return ("; ".join(_shortest(lines)),)
     blocks = [
         "\n".join((*state, *_most(lines, limit), *mark))
         for limit in (MOST_LINES, _FEW)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from polycontext.linearity.classification import sentence_ends
 
-from .cues import is_closer, is_guess, is_intention, is_question
+from .cues import is_closer, is_intention, is_question
 from .pieces import one_line
 
-__all__ = ["is_closer", "is_guess", "is_intention", "is_item", "is_question", "sentences_of"]
+__all__ = ["is_closer", "is_intention", "is_item", "is_question", "sentences_of"]
 
 _ITEM = re.compile(r"\s*(?:[-*+•▪‣]|\d{1,3}[.)]|\[[ xX]\])\s+\S|\s*#{1,6}\s|\s*\|")
 _ENDED = re.compile(r"[.!?…。！？:：;|]\W*$")

@@ -53,7 +53,7 @@ _HOSTED = re.compile(
     r"|project_layout|linter_errors|current_file|local-command|cursor_rules|user_info|git_status"
     r"|ide_|open_files|system[-_]|^command-(?:name|message|args|contents)$"
 )
-_OF_FILES = re.compile(r"(?i)\A\Z|grep|glob|ls\Z|lint|todo|task|agent")
+_OF_FILES = re.compile(r"(?i)\A\Z|grep|glob|ls\Z|lint|todo|task|agent|question|plan")
 """The names of tools whose results are about files, and of harnesses that name none."""
 _UNWRITTEN = re.compile(
     r"(?i)no such file|denied|read-only|cannot|can't|is a directory|no space|not found|error|fatal"

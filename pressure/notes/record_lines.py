@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..terms import STRONG, Kind, is_strong, kind_of, terms_of
-from .items import MARK, Item, Section, left_out, ranged
+from .items import MARK, Item, Section, is_told, left_out, ranged
 from .pieces import most
 from .records import Record, inline, outer_records, plain
 from .thinning import thin
@@ -145,7 +145,8 @@ class _RankedLine(NamedTuple):
 
     def variants(self) -> Iterator[str]:
         """Yield the record with fewer and fewer pairs, as long as one of them tells something."""
-        pairs = {key: value for key, value in self.record.pairs.items() if not _is_empty(value)}
+        told = self.record.pairs.items()
+        pairs = {key: value for key, value in told if is_told(inline(value))}
         order = sorted(pairs, key=lambda key: -self.worths[key])
         for nth, most_pairs in enumerate(PAIRS):
             kept = [key for key in order if not nth or _is_short(pairs[key])]

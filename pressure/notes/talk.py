@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import accumulate, dropwhile, groupby, pairwise
+from itertools import dropwhile, groupby, pairwise
 from math import inf, log2
 from typing import NamedTuple
 
@@ -29,9 +29,6 @@ LEVELS, FINE = (1.2, 1.8, 3.0), (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.
 """The shares of the room that the sentences of an item's variants fill, over all items; the longest
 variant has all of them. Where no assistant speaks, they are finer, so that the best sentences of
 all messages go before others of one."""
-NEWEST = 0.4
-"""The share of the room that the newest sentences fill: what comes next refers to them."""
-
 _ROOM = 0.2
 """The share of the text that the room is unless it is stated."""
 
@@ -41,10 +38,10 @@ _ACTS = (Happening.CALL, Happening.EDIT, Happening.OUTPUT)
 _FEW_ACTS = 0.15
 _LONG_ANSWER, _LEAST_LINES, _THINNED = 600, 6, (2_400, 1_200, 600)
 _SHORT_ANSWER, _WHOLE, _SHOWN_CODE, _LONGEST_HEAD = 60, 240, 3, 120
-_LEAST_TERMS, _SENTENCE_COST = 3, 16
+_LEAST_TERMS, _SENTENCE_COST = 3, 24
 """The terms of a sentence without figures, and its cost in characters beside its own."""
 
-_ASKS, _ASSISTANT, _DEMANDS = 0.7, 0.35, 2.0
+_ASKS, _VAGUE, _ASSISTANT, _DEMANDS = 0.7, 0.4, 0.35, 2.0
 _LONG_TALK, _ONCE, _WORDS = 40, 0.4, (Kind.WORD, Kind.NAME)
 """In a talk of so many messages, a word that stands in one of them is rarely what it is about."""
 _TOLD = {Kind.NUMBER: 3.5, Kind.NAME: 2.0}
@@ -144,7 +141,7 @@ def talk_items(
     size = sum(len(each.text) for each in sentences)
     room = max(1, int(_ROOM * size) if room is None else room)
     told = dict[int, list[_Sentence]]()
-    for each in _ranked(_wanted(sentences, asked), messages, total, room):
+    for each in _ranked(_wanted(sentences, asked), messages, total):
         told.setdefault(each.message, []).append(each)
     last = _last_long_answer(messages) if is_assisted else -1
     items = list[Item]()
@@ -288,8 +285,13 @@ def _sentences(place: int, message: _Message, *, is_assisted: bool) -> list[_Sen
             factor = _DEMANDS if is_demand else 1 if message.is_user else _ASSISTANT
             under = head if is_listed else ""
             factor *= _ASKS if _asks(text) else 1
+            factor *= 1 if _is_concrete(terms) else _VAGUE
             found.append(_Sentence(place, text, number, terms, factor, under, number=count))
     return [each._replace(listed=sizes[each.head]) for each in found]
+
+
+def _is_concrete(terms: Sequence[str]) -> bool:
+    return any(_DIGIT.search(term) or kind_of(term) is not Kind.WORD for term in terms)
 
 
 def _uncorrected_ends(line: str) -> list[int]:
@@ -317,13 +319,12 @@ def _is_filler(terms: Sequence[str]) -> bool:
 
 
 def _ranked(
-    sentences: Sequence[_Sentence], messages: Sequence[_Message], total: int, room: int
+    sentences: Sequence[_Sentence], messages: Sequence[_Message], total: int
 ) -> list[_Sentence]:
     """Return the sentences that add something, in order, each with the room that it needs.
 
     The next best is always the one whose new terms are worth most for its length. Where no
-    assistant speaks, the newest come first, and one that refers to the sentence before it takes
-    that along.
+    assistant speaks, one that refers to the sentence before it takes that along.
     """
     are_users = all(message.is_user for message in messages)
     weights = _weights(sentences, messages, total)
@@ -352,8 +353,6 @@ def _ranked(
         places[place] = size
         held.update(sentences[place].terms)
 
-    for place in filter(worth, _newest(costs, NEWEST * room * are_users)):
-        take(place)
     queue = [(worth(place), place) for place in range(len(sentences)) if place not in places]
     heapify(queue)
     while queue:
@@ -365,12 +364,6 @@ def _ranked(
             for each in needed(place):
                 take(each)
     return [sentences[place]._replace(at=places[place]) for place in sorted(places)]
-
-
-def _newest(costs: Sequence[int], room: float) -> list[int]:
-    """Return the places of the last costs that fit, the last first."""
-    number = sum(size <= room for size in accumulate(reversed(costs)))
-    return [*range(len(costs) - 1, len(costs) - 1 - number, -1)]
 
 
 def _referent(sentences: Sequence[_Sentence], place: int) -> int:

@@ -228,19 +228,20 @@ def read_text(text: str, base: Event, *, hosted: bool = False, calls: bool = Fal
         return events
     # The host repeats the blocks that it could not apply.
     times = Counter((event.before, event.text) for event in events if event.before)
-    others = "blocks were applied" in text
-    return [
-        event._replace(failed=not others or times[event.before, event.text] > 1)
-        if event.before
-        else event
-        for event in events
-    ]
+    some, others = _APPLIED.search(text) is not None, "blocks were applied" in text
+
+    def failed(event: Event) -> bool:
+        # Where the host names what it applied, it named all.
+        named = event.failed if some else not others
+        return named or times[event.before, event.text] > 1
+
+    return [event._replace(failed=failed(event)) if event.before else event for event in events]
 
 
 def _read(text: str, base: Event, *, hosted: bool, calls: bool) -> Iterator[Event]:
     parts = segments(text)
     hosted = hosted or _HOSTED.search(text) is not None
-    applied = [*map(str.strip, _APPLIED.findall(text))] if hosted else None
+    applied = [_slashed(each.strip()) for each in _APPLIED.findall(text)] if hosted else None
     label, taken = "", -1
     for place, part in enumerate(parts):
         after = parts[place + 1 : place + 2]
@@ -251,7 +252,7 @@ def _read(text: str, base: Event, *, hosted: bool, calls: bool) -> Iterator[Even
             yield from _prose(said, base, hosted=hosted)
         elif place != taken:
             language, _, named = part.language.lower().partition(" ")[0].partition(":")
-            path = path_label(named) or label
+            path = _slashed(path_label(named) or label)
             printed = [part for part in after if part.kind is Kind.FENCED]
             is_shown = language in SHELLS and printed and printed[0].language.lower() in _OUTPUTS
             if is_shown and "<<<<<<<" not in part.text:
@@ -291,7 +292,7 @@ def _block(
     """Yield the events of a block that is not run with the next message as its output."""
     if not is_shown and (edits := _edits_of(body, language, path)):
         for edit in edits:
-            where = edit.path or (applied[0] if applied and len(applied) == 1 else "")
+            where = _slashed(edit.path) or (applied[0] if applied and len(applied) == 1 else "")
             failed = applied is not None and where not in applied
             yield from events_of_edits([edit._replace(path=where)], base, failed=failed)
     elif language in SHELLS and (prompted := _PROMPT.match(body.strip())):
@@ -302,6 +303,10 @@ def _block(
         yield from events_of_edits([Edit(path, Change.WRITE, text=body)], base)
     elif body.strip():
         yield base._replace(happening=Happening.CODE, text=body, name=language, path=path)
+
+
+def _slashed(path: str) -> str:
+    return path.replace("\\", "/")
 
 
 def _edits_of(body: str, language: str, path: str) -> list[Edit]:

@@ -1,11 +1,10 @@
 """Thinning: the pieces of a long text that tell most, in order, with marks for the others."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
-from ..terms import strong_terms
 from .items import MARK, left_out, ranged
 from .output import says_failure
 from .prose import sentences_of
@@ -29,18 +28,18 @@ CODE = re.compile(
 _CODED, _LEAST_CODE = 0.3, 12
 """The share of such lines in code, and of how many lines at least."""
 
+_ENDING = 160
+"""The characters of the last pieces that go first."""
+
 _LOOKED_AT = 300
 """The characters that tell what a piece is."""
 
 _HEADING = re.compile(r"\s*(?:#{1,6} \S|\*\*[^*\n]{1,120}\*\*:?$)|[^\n]{1,160}[:：]\s*$")
 _LISTED = re.compile(r"\s*(?:[-*+•▪‣|]|\d{1,3}[.)])\s*\S")
 _NUMBER = re.compile(r"\s*\d{1,3}[.)]\s")
-_COUNTED = re.compile(r"\[… ([\d,]+) [\w ]+\]\Z")
+_COUNTED = re.compile(r"\[…(?: ([\d,]+) [\w ]+)?\]\Z")
 _FIGURE = re.compile(r"\d")
 _NAME = re.compile(r"`[^`\n]+`|\w[_./@-]\w|[a-z][A-Z]|\b[A-Z]{3,}\b|(?<=[a-z,;] )[A-Z]\w{2,}")
-
-Worth = Callable[[str], float]
-"""Returns what it is worth to tell a term: rare and named ones are worth most."""
 
 
 class Piece(NamedTuple):
@@ -74,8 +73,7 @@ def printed(pieces: Sequence[Piece], kept: Sequence[int]) -> str:
             texts[-1] += f" {MARK}"
         if number := len({*omitted} - {line, following.line if following else -1}):
             # A mark that is left out stands for what it counts.
-            marks = filter(None, (_COUNTED.match(piece.text) for piece in gap))
-            number += sum(int(mark[1].replace(",", "")) - 1 for mark in marks)
+            number += count_lines([piece.text for piece in gap]) - len(gap)
             texts.append(left_out(number, "line"))
         if following is None:
             break
@@ -85,14 +83,28 @@ def printed(pieces: Sequence[Piece], kept: Sequence[int]) -> str:
             texts.append(
                 f"{MARK} {following.text}" if following.line in omitted else following.text
             )
-    return "\n".join(texts)
+    return "\n".join(_merged(texts))
+
+
+def count_lines(lines: Sequence[str]) -> int:
+    """Return the number of lines; a mark stands for those that it counts."""
+    marks = filter(None, map(_COUNTED.match, lines))
+    return len(lines) + sum(int((mark[1] or "1").replace(",", "")) - 1 for mark in marks)
+
+
+def _merged(lines: Sequence[str]) -> Iterator[str]:
+    """Yield lines with one mark for each run of marks."""
+    for is_mark, run in groupby(lines, lambda line: _COUNTED.match(line) is not None):
+        told = [*run]
+        yield from [left_out(count_lines(told), "line")] if is_mark and told[1:] else told
 
 
 def thin(text: str, chars: int) -> str:
     r"""Return lines and sentences of `text` with about `chars` characters, the others marked.
 
-    The first and last go first, then failures and figures, then items and names. A heading stands
-    with something under it or not at all. The first stays, however long.
+    The paragraphs of the first and last go first, then those with failures and figures, then those
+    with items and names. A heading stands with what follows it or not at all. The first stays,
+    however long.
 
     >>> print(thin("Report\n\nSome words.\nOther words.\n## Costs\n- rent 900", 26))
     Report
@@ -103,16 +115,52 @@ def thin(text: str, chars: int) -> str:
     pieces = [*pieces_of(text)]
     if sum(len(piece.text) + 1 for piece in pieces) <= chars + 1:
         return printed(pieces, range(len(pieces)))
-    heads = _heads_of(pieces)
-    is_head = {head for head in heads if head >= 0}
-    kept, size = {0}, len(pieces[0].text)
-    for place in order_of(pieces):
-        new = {place, *({heads[place]} - {-1})} - kept
-        cost = sum(len(pieces[each].text) + 1 for each in new)
-        if place not in is_head and size + cost <= chars:
-            kept |= new
-            size += cost
-    return printed(pieces, [*kept])
+    order = order_of(pieces)
+    blocks = [] if _is_code(pieces) else _blocks_of(text, pieces)
+    if len(blocks) < 2:  # noqa: PLR2004 - one block is no choice
+        return printed(pieces, _best([[place] for place in order], pieces, chars))
+    # What stands together is told together: single lines of many paragraphs tell nothing.
+    rank = {place: at for at, place in enumerate(order)}
+    best = sorted(blocks, key=lambda block: min(rank[place] for place in block))
+    return printed(pieces, _best(best, pieces, chars))
+
+
+def _best(runs: Sequence[Sequence[int]], pieces: Sequence[Piece], chars: int) -> list[int]:
+    """Return the places in the first runs that fit, of each as much from its start as fits.
+
+    A heading does not stand alone.
+    """
+    kept, left = {0}, chars - len(pieces[0].text)
+    for run in runs:
+        new = [place for place in run if place not in kept]
+        sizes = accumulate(len(pieces[place].text) + 1 for place in new)
+        new = new[: sum(size <= left for size in sizes)]
+        while new and new[-1] != run[-1] and _is_heading(pieces[new[-1]]):
+            new.pop()
+        kept.update(new)
+        left -= sum(len(pieces[place].text) + 1 for place in new)
+    return [*kept]
+
+
+def _blocks_of(text: str, pieces: Sequence[Piece]) -> list[list[int]]:
+    """Return the places of each paragraph's pieces; what a heading is about stands with it."""
+    starts, number = set[int](), 0
+    for before, line in pairwise(("", *text.splitlines())):
+        if line.strip():
+            starts |= {number} if not before.strip() else set()
+            number += 1
+    blocks = list[list[int]]()
+    for place, piece in enumerate(pieces):
+        is_first = not place or piece.line != pieces[place - 1].line
+        is_new = is_first and (piece.line in starts or _is_heading(piece))
+        if not blocks or (is_new and not _is_heading(pieces[blocks[-1][-1]])):
+            blocks.append([])
+        blocks[-1].append(place)
+    return blocks
+
+
+def _is_heading(piece: Piece) -> bool:
+    return _HEADING.match(piece.text[:_LOOKED_AT]) is not None
 
 
 def thinned(text: str, *sizes: int) -> tuple[str, ...]:
@@ -125,15 +173,6 @@ def _is_code(pieces: Sequence[Piece]) -> bool:
     return coded >= _CODED * max(_LEAST_CODE, len(pieces))
 
 
-def _heads_of(pieces: Sequence[Piece]) -> list[int]:
-    """Return for each piece the index of the heading that it stands under, or -1."""
-    if _is_code(pieces):
-        return [-1] * len(pieces)
-    headings = [_HEADING.match(piece.text[:_LOOKED_AT]) is not None for piece in pieces]
-    last = accumulate((place if is_head else -1 for place, is_head in enumerate(headings)), max)
-    return [-1 if is_head else head for is_head, head in zip(headings, last, strict=True)]
-
-
 def order_of(pieces: Sequence[Piece]) -> list[int]:
     """Return the places of pieces, the most telling first.
 
@@ -144,6 +183,9 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
     are_lines = bool(pieces) and pieces[-1].line >= len(pieces) - 1
     first = {pieces[place].text: place for place in reversed(places)}
     is_code = _is_code(pieces)
+    # Who pastes something asks for something behind it, in a few sentences of one line.
+    sizes = accumulate(len(p.text) for p in reversed(pieces) if p.line == pieces[-1].line)
+    ending = len(pieces) - sum(size <= _ENDING for size in sizes)
 
     def rank(place: int) -> int:
         text = pieces[place].text[:_LOOKED_AT]
@@ -151,6 +193,8 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
             return 0
         if not is_code and first[pieces[place].text] < place:
             return 5
+        if place >= ending:
+            return 0
         if _DEFINES.match(text) if is_code else says_failure(text):
             return 1
         if not is_code and _FIGURE.search(_NUMBER.sub("", text)):
@@ -158,27 +202,3 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
         return 3 if _LISTED.match(text) or _NAME.search(text) else 4
 
     return sorted(places, key=lambda place: (rank(place), place))
-
-
-def picked(lines: Sequence[str], worth: Worth, *sizes: int) -> Iterator[str]:
-    r"""Yield lines of at most about each size in all, each for terms that no line before has.
-
-    >>> code = ["import os", "def rate_of(day):", "    x = 1", "    return RATES[day]"]
-    >>> print(*picked(code, lambda term: float(term == "rate_of"), 20))
-    [… 1 line]
-    def rate_of(day):
-    [… 2 lines]
-    """
-    told = [strong_terms(line) for line in lines]
-    gains = [sum(map(worth, terms)) for terms in told]
-    order = sorted(range(len(lines)), key=lambda place: (-gains[place], place))
-    for chars in sizes:
-        kept, known, size = list[int](), set[str](), 0
-        for place in order:
-            cost = len(lines[place])
-            is_new = gains[place] and not told[place] <= known
-            if is_new and cost <= LONG_LINE and size + cost <= chars:
-                kept.append(place)
-                known |= told[place]
-                size += cost
-        yield printed([Piece(*each) for each in enumerate(lines)], kept)

@@ -166,7 +166,7 @@ def working(draw: st.DrawFn) -> ContextWindow:
 
 @given(working(), st.floats(0.1, 0.95), st.sampled_from([0, 3, 6]))
 def test_the_room_is_spent(window: ContextWindow, share: float, keep_recent: int) -> None:
-    """A plan uses at least 97 % of its tokens, or all but a line, if there are enough words."""
+    """A plan uses at least 99 % of its tokens; a note that needs fewer takes fewer."""
     projector = ContextProjector(reach=Reach(keep_recent=keep_recent))
     floor = projector.floor(window)
     tokens = max(floor + 1_200, int(share * window.tokens))
@@ -174,7 +174,4 @@ def test_the_room_is_spent(window: ContextWindow, share: float, keep_recent: int
     done = projector.commit(window, projector.fulfil(plan))
     if plan.jobs and any(job.kind is not GistKind.POINTER for job in plan.jobs):
         assert plan.tokens_promised >= 0.99 * tokens
-        # Notes are shorter than what they are of: all of it may take less than there is.
-        holds_enough = window.tokens >= 2 * tokens
-        spent = tokens - max(0.03 * tokens, LINE_TOKENS) if holds_enough else 0
-        assert spent <= done.tokens_after <= tokens
+        assert done.tokens_after <= tokens

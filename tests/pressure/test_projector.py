@@ -229,7 +229,9 @@ def test_automatic_compression_aims_at_the_low_mark() -> None:
     window = extended(opened(2_000), talk(24))
     plan = HEAD.plan_between(window, 0.4, 0.7)
     assert plan.reached
-    assert HEAD.commit(window, HEAD.fulfil(plan)).tokens_after <= 800
+    # 0.4 of the room beside what cannot shrink.
+    assert HEAD.commit(window, HEAD.fulfil(plan)).tokens_after <= plan.tokens_wanted
+    assert plan.tokens_wanted < 1_000
 
 
 def test_both_marks_count_the_free_room() -> None:

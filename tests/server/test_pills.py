@@ -19,6 +19,7 @@ from polycontext.pills import (
 )
 from polycontext.pills.pill import PillType
 from polycontext.pills.resolution import FunctionResolver
+from polycontext.pills.resolver import Resolved, Resolver
 from polycontext.server.access import Access
 from polycontext.server.sources import MOST_PILLS, MOST_SHOWN, Sources
 from polycontext.testing import FAST

@@ -30,7 +30,7 @@ def test_the_page_of_a_session(picker: Asked) -> None:
     told, page = picker("show", "--json").json(), picker("show").out
     lines = page.splitlines()
     assert lines[0].startswith(
-        f"session s: revision {told['revision']}, COMPRESSED, {told['tokens']:,} of 1,200 tokens ("
+        f"session s: revision {told['revision']}, ACCUMULATING, {told['tokens']:,} of 1,200 tokens ("
     )
     assert [len(line) for line in lines[2:12]] == [40] * 10
     assert set("".join(lines[2:12])[::2]) == set("█▓▒░")

@@ -282,52 +282,31 @@ def test_what_stays_in_the_view_puts_a_note_right(behind: int, *, stays: bool) -
 
 
 def test_a_file_that_was_read_is_told_with_its_path_and_size() -> None:
-    """Its definitions are told where there is room."""
+    """Who needs its text reads it again."""
     turns = called("read_file", '{"path": "src/quays.py"}', SOURCE)
     assert "read: src/quays.py (80 lines)" in summarise([*turns, *BUSY_TALK], 150)
     text = summarise(turns, 400)
     assert "Files:\nread: src/quays.py (80 lines)" in text
-    assert "src/quays.py:\n def moor_0(quay):" in text
+    assert "moor_0" not in text
 
 
-def test_what_was_read_before_an_edit_is_only_named() -> None:
-    """It is not the file as it is now; what an editor shows of its edit is."""
-    first = called("read_file", '{"path": "src/quays.py"}', SOURCE, "a")
-    given = {
-        "path": "src/quays.py",
-        "old_string": "def moor_0(quay)",
-        "new_string": "def tie(quay)",
-    }
+def test_a_few_lines_that_were_read_before_an_edit_are_not_told() -> None:
+    """They are not the file as it is now."""
+    first = called("read_file", '{"path": "src/quays.py"}', "def moor(quay):\n    tie(quay)", "a")
+    given = {"path": "src/quays.py", "old_string": "def moor(quay)", "new_string": "def tie(quay)"}
     edit = called("str_replace", json.dumps(given), "ok", "b")
-    again = called("read_file", '{"path": "src/quays.py"}', SOURCE, "c")
+    assert "src/quays.py ->\n def moor(quay):" in summarise(first, 900)
     edited = summarise([*first, *edit], 900)
-    assert "read: src/quays.py (80 lines)" in edited
-    assert "moor_7" not in edited
-    assert "moor_7" in summarise([*first, *edit, *again], 900)
-    lines = "\n".join(f"  {number}→def tie_{number}(quay):" for number in range(1, 9))
-    shown = called("str_replace", json.dumps(given), f"The file has been updated.\n{lines}", "b")
-    text = summarise([*first, *shown], 900)
-    assert "src/quays.py:\n def tie_1(quay):" in text
-    assert "has been updated" not in text
+    assert "read: src/quays.py (2 lines)" in edited
+    assert "src/quays.py ->" not in edited
 
 
 def test_output_of_numbered_lines_is_a_file_that_was_read() -> None:
     """It is nothing that was done, also if nobody says which file it is."""
-    lines = "\n".join(f"  {number}→quay_{number} = {number * 7}" for number in range(1, 9))
+    lines = "\n".join(f"  {number}→quay_{number} = {number * 7}" for number in range(1, 5))
     (item,) = items_of([Event(Happening.OUTPUT, 0, "t0", lines)])
     assert item.section is Section.KNOWN
-    assert item.variants[0].startswith("a file:\nquay_1 = 7\n")
-
-
-def test_the_files_that_were_read_last_are_told_first() -> None:
-    """Who needs more of an older one reads it again."""
-    files = [
-        called("read_file", f'{{"path": "src/{name}.py"}}', SOURCE.replace("moor", name), name)
-        for name in ("ash", "elm", "oak", "fir")
-    ]
-    text = summarise([turn for file in files for turn in file], 1_500)
-    assert "def fir_39(quay):\n     return" in text
-    assert "def ash_39(quay):\n     return" not in text
+    assert item.variants[0].startswith("a file ->\nquay_1 = 7\n")
 
 
 def test_a_file_that_is_read_again_is_told_once() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polycontext import project
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import find_sources
-from polycontext.pressure.notes.candidates import MOST_OUTPUT, MOST_RECORDS, SLACK, Candidates
+from polycontext.pressure.notes.candidates import MOST_RECORDS, SLACK, Candidates
 from polycontext.pressure.notes.items import Section
 from polycontext.pressure.notes.lines import parse_summary
 from polycontext.pressure.notes.pieces import clip
@@ -315,20 +315,3 @@ def test_a_projection_tells_the_newest_alone() -> None:
     view = str(project(messages, 500, counter=FAST).messages)
     assert "939 degrees" in view
     assert "910 degrees" not in view
-
-
-def test_equal_lines_of_a_long_file_stay() -> None:
-    """They are code, unlike a line that a program printed again and again."""
-    source = "\n".join(
-        f"def moor_{n}(quay):\n    if quay.full:\n        return\n    quay.berths[{n}] = 'a boat'"
-        for n in range(120)
-    )
-    (event,) = (
-        event
-        for event in Candidates().reading(called("read_file", '{"path": "q.py"}', source)).events
-        if event.text
-    )
-    shown = event.text.splitlines()
-    assert len(source) > max(MOST_OUTPUT, len(event.text))
-    assert shown.count("    if quay.full:") > 1
-    assert "×" not in event.text

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.pressure.notes.file_edits import current_reads, edit_items
+from polycontext.pressure.notes.file_edits import edit_items
 from polycontext.pressure.notes.items import Section
 from polycontext.window import Turn
 from tests.growth import BOUND, growth
@@ -241,33 +241,6 @@ def test_a_line_that_a_later_edit_removes_is_not_told() -> None:
 
 
 CODE = "import oak\nwall = plain\nprint(wall)"
-
-
-@pytest.mark.parametrize(
-    ("edit", "expected"),
-    [
-        (replaced("src/wall.py", "wall = plain", "wall = red"), "[… 1 changed line]"),
-        (ran("sed -i 's/= plain/= red/' src/wall.py"), "[… 1 changed line]"),
-        (replaced("src/door.py", "wall = plain", "wall = red"), "wall = plain"),
-        ([*replaced("src/wall.py", "= plain", "= red"), *ran("git checkout .")], "wall = plain"),
-    ],
-)
-def test_what_was_read_has_no_line_that_a_later_edit_changed(
-    edit: list[Turn], expected: str
-) -> None:
-    """Also if the edit stays in the view; an undone one changed nothing."""
-    seen = ran("cat src/wall.py", CODE)
-    for events, standing in ((read([*seen, *edit]), []), (read(seen), read(edit))):
-        told = current_reads(events, standing)[0].text
-        assert told == f"import oak\n{expected}\nprint(wall)"
-
-
-def test_nothing_is_left_of_a_file_that_was_written_anew() -> None:
-    """What was read before is no more."""
-    seen = ran("cat wall.py", CODE)
-    written = called("write", path="wall.py", content="green")
-    assert current_reads(read([*seen, *written]), [])[0].text == ""
-    assert current_reads(read([*written, *seen]), [])[-1].text == CODE
 
 
 class Repository:

@@ -31,18 +31,17 @@ See you in spring."""
 
 
 def test_figures_failures_and_the_end_stay_under_their_headings() -> None:
-    """Prose without figures goes first; omitted lines are counted where they stood."""
+    """Paragraphs without figures go first; omitted lines are counted where they stood."""
     assert thin(REPORT, 200) == (
         "The orchard press was moved to the barn.\n"
         "[… 2 lines]\n"
         "## Costs\n"
         "- transport 320 euros\n"
-        "- new belt 85 euros\n"
-        "- tea for everybody\n"
-        "[… 2 lines]\n"
+        "[… 4 lines]\n"
         "## Results\n"
         "The first run failed because the belt was loose.\n"
-        "[… 2 lines]\n"
+        "After that all went well.\n"
+        "Everyone was glad.\n"
         "See you in spring."
     )
 
