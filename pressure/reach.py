@@ -98,7 +98,8 @@ class Columns:
     `asked` are the atoms that a query keeps complete. `newest` and `question` are the atoms of
     these kinds, if there are any. `asking` are the last user turns if they may lose their parts.
     `is_open` states that the last atom waits for a result. `beside` maps FIXED atoms to the results
-    in them that may be cut. `rules` are the rules of the user.
+    in them that may be cut. `rules` are the rules of the user. `is_chat` states that
+    an assistant answers without calls of tools.
     """
 
     atoms: AtomColumns
@@ -115,6 +116,7 @@ class Columns:
     asking: frozenset[int] = frozenset()
     beside: Mapping[int, Sequence[int]] = {}
     rules: tuple[Rule, ...] = ()
+    is_chat: bool = False
 
     @property
     def reply(self) -> int | None:
@@ -236,6 +238,7 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
         is_open=is_open,
         asking=frozenset(fixed if reach.cuts_beside else ()),
         rules=window.rules.all,
+        is_chat={Role.ASSISTANT} == {turn.role for turn in atoms.turns} - {Role.USER, Role.SYSTEM},
     )
     if reach.cuts_beside:
         columns = evolve(columns, beside=_beside_pinned(window, columns))

@@ -38,7 +38,7 @@ _ACTS = (Happening.CALL, Happening.EDIT, Happening.OUTPUT)
 _FEW_ACTS = 0.15
 _LONG_ANSWER, _LEAST_LINES, _THINNED = 600, 6, (2_400, 1_200, 600)
 _SHORT_ANSWER, _WHOLE, _SHOWN_CODE, _LONGEST_HEAD = 60, 240, 3, 120
-_LEAST_TERMS, _SENTENCE_COST = 3, 24
+_LEAST_TERMS, _SENTENCE_COST = 3, 16
 """The terms of a sentence without figures, and its cost in characters beside its own."""
 
 _ASKS, _VAGUE, _ASSISTANT, _DEMANDS = 0.7, 0.4, 0.35, 2.0
@@ -285,7 +285,7 @@ def _sentences(place: int, message: _Message, *, is_assisted: bool) -> list[_Sen
             factor = _DEMANDS if is_demand else 1 if message.is_user else _ASSISTANT
             under = head if is_listed else ""
             factor *= _ASKS if _asks(text) else 1
-            factor *= 1 if _is_concrete(terms) else _VAGUE
+            factor *= 1 if is_assisted or _is_concrete(terms) else _VAGUE
             found.append(_Sentence(place, text, number, terms, factor, under, number=count))
     return [each._replace(listed=sizes[each.head]) for each in found]
 

@@ -29,9 +29,8 @@ def test_the_page_of_a_session(picker: Asked) -> None:
     """The page shows the state, the bar with its legend, and a row per turn."""
     told, page = picker("show", "--json").json(), picker("show").out
     lines = page.splitlines()
-    assert lines[0].startswith(
-        f"session s: revision {told['revision']}, ACCUMULATING, {told['tokens']:,} of 1,200 tokens ("
-    )
+    state = f"session s: revision {told['revision']}, ACCUMULATING, {told['tokens']:,} of 1,200"
+    assert lines[0].startswith(f"{state} tokens (")
     assert [len(line) for line in lines[2:12]] == [40] * 10
     assert set("".join(lines[2:12])[::2]) == set("█▓▒░")
     assert set("".join(lines[2:12])[1::2]) <= set("suat ")
