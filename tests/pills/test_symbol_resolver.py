@@ -6,7 +6,7 @@ import pytest
 
 from polycontext.pills import SymbolResolver
 from polycontext.pills.errors import CannotAttachError, InvalidPillNameError
-from polycontext.window.items import Definition, definitions
+from polycontext.window.items.attachment import Definition, definitions
 from tests.pills.trees import planted
 
 AGENT = '''"""An agent."""

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from polycontext.models import ScriptedAnswering
+from polycontext.models.answers import ScriptedAnswering
 from polycontext.pills import (
     BufferResolver,
     FileResolver,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polycontext.base import CallerError
 from polycontext.linearity import UNIX_EPOCH
-from polycontext.testing import TEXTS
+from polycontext.testing.strategies import TEXTS
 from polycontext.window import InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.turn import free_name
 

@@ -24,7 +24,7 @@ from polycontext.nodes.entities.records import (
     EntityStatus,
     Tombstone,
 )
-from polycontext.testing import ANY_TEXT
+from polycontext.testing.strategies import ANY_TEXT
 from tests.nodes.entities.kitchen import NOW, kitchen
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -9,7 +9,7 @@ from hypothesis import given
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts.template import TemplateError, band_of, read_persona
-from polycontext.testing import ANY_TEXT
+from polycontext.testing.strategies import ANY_TEXT
 
 PERSONA = PromptBuilder(system_templates={"bare": "{persona}"})
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from polycontext.nodes.prompts import Template
 from polycontext.nodes.prompts.template import MissingValueError, TemplateError
-from polycontext.testing import ANY_TEXT
+from polycontext.testing.strategies import ANY_TEXT
 
 HOSTILE = st.sampled_from(
     ["{b}", "{persona}", "{0.__class__}", "{{b}}", "}", "{", "%s", "${b}", "\n\n", "\n\n{b}\n\n"]

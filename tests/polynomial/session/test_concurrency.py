@@ -305,7 +305,7 @@ def test_a_slow_summariser_holds_nobody_up() -> None:
     assert begun.wait(60)
     assert len(reading(session)["said"]) == 10  # type: ignore[arg-type]
     session.add_user_turn("by a thread")
-    asyncio.run(session.aadd_user_turn("by a task"))  # type: ignore[arg-type]
+    asyncio.run(session.aadd_user_turn("by a task"))
     assert outputs == []
     go_on.set()
     waiting.join()
@@ -371,8 +371,8 @@ def test_threads_and_event_loops_lose_no_turn(
 
     with impatient_threads():
         in_threads(
-            *(lambda n=n: thread(f"thread{n}") for n in range(8)),  # type: ignore[misc]
-            *(lambda n=n: asyncio.run(loop(f"loop{n}")) for n in range(4)),  # type: ignore[misc]
+            *(lambda n=n: thread(f"thread{n}") for n in range(8)),
+            *(lambda n=n: asyncio.run(loop(f"loop{n}")) for n in range(4)),
         )
     said = [turn.text.split()[0] for turn in session.log()[1:]]
     threads = [[f"thread{n}/{number}" for number in range(turns)] for n in range(8)]

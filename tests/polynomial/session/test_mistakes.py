@@ -41,6 +41,7 @@ ContextSession: Any = polycontext.ContextSession
 project: Any = polycontext.project
 limit_to_last: Any = keep_last
 
+HELLO = Turn("user", "Hello")
 USER: Any = {"role": "user", "content": "Hello"}
 CALL: Any = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 SDK_CALL = SimpleNamespace(id="c1", function=SimpleNamespace(name="search", arguments="{}"))
@@ -250,7 +251,6 @@ WORKING: list[Mistake] = [
     made(tools=[{"type": "web_search"}, {"google_search": {}}, {"toolSpec": {"name": "find"}}]),
     lambda s: s.add(Turn("user", "x", metadata={"tool_calls": [1], "role": "system"})),
 ]
-HELLO = Turn("user", "Hello")
 
 
 def any_(value: object) -> Any:

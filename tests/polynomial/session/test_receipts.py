@@ -170,7 +170,6 @@ def test_receipts_after_a_revision_are_the_last_ones() -> None:
         "gpt",
         lambda: SummaryUsage("\ud800"),
         lambda: SummaryUsage(cost_usd=float("inf")),
-        # type: ignore[arg-type]
     ],
 )
 def test_a_wrong_report_of_usage_rejects_the_summary(report: Any) -> None:

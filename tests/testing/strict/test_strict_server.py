@@ -20,7 +20,7 @@ from polycontext.testing.strict import (
     overloaded_midway,
     rate_limited,
 )
-from polycontext.window.providers import without
+from polycontext.window.providers.layout import without
 from tests.testing.strict.bad_anthropic import ASK, TOOL, result, user
 from tests.testing.strict.test_strict_anthropic import thinks
 

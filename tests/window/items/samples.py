@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from polycontext.testing import TEXTS
+from polycontext.testing.strategies import TEXTS
 from polycontext.window import ItemType
 from polycontext.window.items import ContextItem
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from polycontext.base import InvalidDataError
-from polycontext.testing import TEXTS
+from polycontext.testing.strategies import TEXTS
 from polycontext.window import ItemType
 from polycontext.window.items import (
     ContextItem,
