@@ -4,10 +4,10 @@ from .excerpts import excerpt_of, pasted_spans
 from .floors import check_floors, fidelities_after
 from .fulfilment import Fulfilment, NativeGist, Offer, Reading, Rejection
 from .gist import GistKind, is_summary
-from .ladder import Ladder, superseded_ids
+from .ladder import superseded_ids
 from .notes.items import Section
 from .notes.summariser import ExtractiveSummariser
-from .plan import Plan, plan_at, unbinding_plan, why_each_stays
+from .plan import Plan, unbinding_plan, why_each_stays
 from .projector import CompressionResult, ConflictError, ContextProjector
 from .reach import Reach
 from .summariser_protocol import (
@@ -47,7 +47,6 @@ __all__ = [
     "FloorError",
     "Fulfilment",
     "GistKind",
-    "Ladder",
     "NativeGist",
     "Offer",
     "Plan",
@@ -72,7 +71,6 @@ __all__ = [
     "is_summary",
     "native",
     "pasted_spans",
-    "plan_at",
     "pressure_of",
     "removal",
     "report_usage",

@@ -3,4 +3,4 @@
 import lazy_loader
 
 # `parts.pyi` lists them. A session that adds turns and reads messages loads few of them.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__package__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__.rpartition(".")[0], __file__)

@@ -29,8 +29,8 @@ from polycontext.pressure import (
     Fidelity,
     Plan,
     View,
-    plan_at,
 )
+from polycontext.pressure.plan import plan_at
 from polycontext.pressure.schedule import Schedule
 from polycontext.testing import FAST, conversations, filled, windows
 from polycontext.testing.law_inputs import Known, Strategies, for_parameter, inputs_of

@@ -313,8 +313,9 @@ def test_reserve_and_tools_are_part_of_the_budget() -> None:
 )
 def test_an_impossible_option_is_refused(option: str, value: Any) -> None:
     """The error names it."""
+    options: dict[str, Any] = {"max_tokens": 500, "counter": WORDS, option: value}
     with pytest.raises(InvalidOptionError, match=option):
-        project(long_chat(), **{"max_tokens": 500, "counter": WORDS, option: value})
+        project(long_chat(), **options)
 
 
 # --- input that breaks a rule -----------------------------------------------------------

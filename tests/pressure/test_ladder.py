@@ -13,7 +13,6 @@ from polycontext.pressure import (
     ContextProjector,
     Fidelity,
     GistKind,
-    Ladder,
     Plan,
     Reach,
     view_of,
@@ -25,6 +24,7 @@ from polycontext.pressure.gist import (
     summary_text,
     summary_turn,
 )
+from polycontext.pressure.ladder import Ladder
 from polycontext.pressure.plan import plan_at
 from polycontext.testing import FAST
 from polycontext.testing.strategies import Head, lived_windows, reaches

@@ -69,7 +69,8 @@ def store() -> Slow:
 @pytest.fixture
 async def chats(request: pytest.FixtureRequest, model: Model, store: Slow) -> AsyncGenerator[Chats]:
     """Return chats on a slow store, and let go of them."""
-    made = Chats(store, lambda: model, **{"max_tokens": MAX, **getattr(request, "param", {})})
+    options: dict[str, Any] = {"max_tokens": MAX, **getattr(request, "param", {})}
+    made = Chats(store, lambda: model, **options)
     yield made
     store.may.set()
     await asyncio.wait_for(made.close(), 60)
