@@ -48,9 +48,9 @@ EXCHANGE_SHARE = 0.7
 """The share of the room that the message before the last user turn may take to stay complete."""
 
 
-CHAT_SHARE = 0.4
-"""The most of the room that recent turns take in a chat with an assistant that calls no tools: what
-was said once, long ago, is asked for again."""
+RECENT_SHARE, CHAT_SHARE = 0.6, 0.4
+"""The most of the room that recent turns take by default; less in a chat with an assistant that
+calls no tools, because what was said once, long ago, is asked for again."""
 
 
 class Rung(IntEnum):
@@ -109,8 +109,8 @@ class Ladder:
             shows = any(atom in self.columns.bared for atom in self.columns.newest)
             return max(self.whole_newest if shows else self.cut_newest, gentlest)
         share, reply = self.reach.recent_share, self.columns.reply
-        if self.columns.is_chat:
-            share = min(share, CHAT_SHARE)
+        if share is None:
+            share = CHAT_SHARE if self.columns.is_chat else RECENT_SHARE
         recent = share * room
         answered = 0 if reply is None else self.columns.atoms.tokens[reply]
         if recent and answered <= EXCHANGE_SHARE * room:

@@ -40,8 +40,9 @@ class Reach:
     The last `keep_recent` turns are compressed last, and older ones stay before them as far as they
     fit; with `keep_recent_tokens`, as many turns as fit into these are compressed last, and no
     others stay. If kept complete, they take at most `recent_share` of the room that fixed atoms
-    leave, and the newest results, which the model has not read yet, at most `newest_share` of it.
-    The rest is for gists. A reply that ends the window stays complete as long as it fits.
+    leave (0.6 by default, 0.4 in a chat without tools), and the newest results, which the model has
+    not read yet, at most `newest_share` of it. The rest is for gists. A reply that ends the window
+    stays complete as long as it fits.
 
     If a compression has a query, the atoms most relevant to it stay complete in up to `asked_share`
     of that room. With `cuts_question`, the last user turn is cut if nothing else helps, and goes
@@ -57,7 +58,7 @@ class Reach:
         default=None,
         validator=optional(must_be(_is_count, "None, or a whole number of tokens, at least 0")),
     )
-    recent_share: float = field(default=0.6, validator=_check_share)
+    recent_share: float | None = field(default=None, validator=optional(_check_share))
     newest_share: float = field(default=0.5, validator=_check_share)
     asked_share: float = field(default=0.5, validator=_check_share)
     cuts_question: bool = False

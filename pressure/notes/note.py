@@ -1,7 +1,7 @@
 """A note to go on with: what is open, asked, said, done and known, from the events of turns."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 
@@ -11,7 +11,7 @@ from polycontext.window.rules import RULES_TITLE
 
 from ..terms import is_strong, relevance, strong_terms, terms_of
 from .asks import answered_items, ask_items, pointed_items
-from .call_items import CallTeller
+from .call_items import CallTeller, call_line
 from .events import Effect, Event, Happening
 from .file_edits import edit_items
 from .findings import finding_items, open_items, plan_items
@@ -22,6 +22,7 @@ from .plans import current_plans
 from .record_lines import grouped
 from .room import Room
 from .talk import is_talk, talk_items
+from .thinning import thin
 from .truncation import truncate
 
 HEADED_FROM = 120
@@ -29,7 +30,7 @@ HEADED_FROM = 120
 
 _CHARS_A_TOKEN = 4
 _QUERIED, _LOOKED, _LEAST_DIGITS = 60.0, 0.4, 3
-_TRIES, _HEADING, _UNUSED = 6, 4, 0.02
+_TRIES, _HEADING, _UNUSED, _LEAST_SAID = 6, 4, 0.02, 200
 _LEAST_LEFT, _MOST_LEFT, _LEAST_BEGUN, _LEAST_LONGER = 16, 0.03, 6, 40
 _RULE, _LINE, _OWN, _MOST_OWN = 150.0, 90.0, 5.0, 4
 """The scores of a standing instruction, and of a line of an earlier summary whose turns are not
@@ -70,7 +71,17 @@ def items_of(
         items = [item for item in items if item.event not in last] + answered
     items += edit_items(events, standing, total=total)
     items += CallTeller(events, total, named_in(events, standing), standing).items()
+    items = items or [*_least_items(events)]
     return _relevant(items, query) if query else items
+
+
+def _least_items(events: Sequence[Event]) -> Iterator[Item]:
+    """Yield an item for each event, of which nothing tells more than that it was."""
+    for place, event in enumerate(events):
+        said = f"assistant: {thin(event.text, _LEAST_SAID)}" if event.text.strip() else ""
+        text = call_line(event) if event.happening == Happening.CALL else said
+        if text:
+            yield Item(Section.KNOWN, place, 0.0, (text,))
 
 
 def _line_items(events: Sequence[Event]) -> list[Item]:

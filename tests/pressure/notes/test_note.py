@@ -11,6 +11,7 @@ from polycontext.pressure.notes.items import Item, Section
 from polycontext.pressure.notes.lines import NEW_LINE, TITLES
 from polycontext.pressure.notes.note import write_note
 from polycontext.window import Turn
+from tests.pressure.notes.conversations import ran
 from tests.pressure.notes.extractive_samples import (
     BUSY_TALK,
     EXACT,
@@ -267,3 +268,10 @@ def test_the_users_numbers_go_before_other_sentences() -> None:
     ]
     said = user("My handicap is 14 now.")
     assert "14" in summarise([*talk[:4], said, *talk[4:]], 14)
+
+
+def test_a_note_of_reads_alone_is_never_empty() -> None:
+    """What no section tells is named."""
+    found = "\n".join(f"src/quay_{n}.py:{n}: moor" for n in range(40))
+    note = summarise(ran("grep -rn moor src | sort -u", found), 60)
+    assert note == "`grep -rn moor src | sort -u`"
