@@ -48,9 +48,8 @@ EXCHANGE_SHARE = 0.7
 """The share of the room that the message before the last user turn may take to stay complete."""
 
 
-RECENT_SHARE, CHAT_SHARE = 0.6, 0.4
-"""The most of the room that recent turns take by default; less in a chat with an assistant that
-calls no tools, because what was said once, long ago, is asked for again."""
+RECENT_SHARE, MEETING_SHARE = 0.4, 0.6
+"""The most of the room that recent turns take by default, and where only users speak."""
 
 
 class Rung(IntEnum):
@@ -110,7 +109,7 @@ class Ladder:
             return max(self.whole_newest if shows else self.cut_newest, gentlest)
         share, reply = self.reach.recent_share, self.columns.reply
         if share is None:
-            share = CHAT_SHARE if self.columns.is_chat else RECENT_SHARE
+            share = MEETING_SHARE if self.columns.is_meeting else RECENT_SHARE
         recent = share * room
         answered = 0 if reply is None else self.columns.atoms.tokens[reply]
         if recent and answered <= EXCHANGE_SHARE * room:

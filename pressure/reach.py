@@ -40,7 +40,7 @@ class Reach:
     The last `keep_recent` turns are compressed last, and older ones stay before them as far as they
     fit; with `keep_recent_tokens`, as many turns as fit into these are compressed last, and no
     others stay. If kept complete, they take at most `recent_share` of the room that fixed atoms
-    leave (0.6 by default, 0.4 in a chat without tools), and the newest results, which the model has
+    leave (0.4 by default, 0.6 where only users speak), and the newest results, which the model has
     not read yet, at most `newest_share` of it. The rest is for gists. A reply that ends the window
     stays complete as long as it fits.
 
@@ -99,8 +99,8 @@ class Columns:
     `asked` are the atoms that a query keeps complete. `newest` and `question` are the atoms of
     these kinds, if there are any. `asking` are the last user turns if they may lose their parts.
     `is_open` states that the last atom waits for a result. `beside` maps FIXED atoms to the results
-    in them that may be cut. `rules` are the rules of the user. `is_chat` states that
-    an assistant answers without calls of tools.
+    in them that may be cut. `rules` are the rules of the user. `is_meeting` states that
+    only users speak.
     """
 
     atoms: AtomColumns
@@ -117,7 +117,7 @@ class Columns:
     asking: frozenset[int] = frozenset()
     beside: Mapping[int, Sequence[int]] = {}
     rules: tuple[Rule, ...] = ()
-    is_chat: bool = False
+    is_meeting: bool = False
 
     @property
     def reply(self) -> int | None:
@@ -239,7 +239,7 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
         is_open=is_open,
         asking=frozenset(fixed if reach.cuts_beside else ()),
         rules=window.rules.all,
-        is_chat={Role.ASSISTANT} == {turn.role for turn in atoms.turns} - {Role.USER, Role.SYSTEM},
+        is_meeting={turn.role for turn in atoms.turns} <= {Role.USER, Role.SYSTEM},
     )
     if reach.cuts_beside:
         columns = evolve(columns, beside=_beside_pinned(window, columns))

@@ -58,7 +58,7 @@ def busy_agent(model: Any, *, auto: bool, listeners: Any = ()) -> Agent:
     return Agent(session, model, [Tool("log", log, "Reads the log.")])
 
 
-@pytest.mark.parametrize(("exchanges", "pressed"), gated([(5, 2), (30, 27)], (5, 2)))
+@pytest.mark.parametrize(("exchanges", "pressed"), gated([(5, 1), (30, 26)], (5, 1)))
 def test_an_agent_enters_the_states_that_a_plain_session_enters(
     exchanges: int, pressed: int
 ) -> None:

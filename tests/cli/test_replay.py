@@ -43,7 +43,7 @@ def test_the_page_shows_what_is_printed(polycontext: Command) -> None:
         line.rstrip()
         for line in polycontext("replay", EXAMPLE, "--max-tokens", "1200").out.splitlines()
     ]
-    assert [len(block) for block in shown] == [6, 17, 14]
+    assert [len(block) for block in shown] == [6, 14, 14]
     assert [line for block in shown for line in block if line not in printed] == ["      ..."]
 
 
