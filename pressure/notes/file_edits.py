@@ -125,7 +125,8 @@ def _variants(path: str, steps: Sequence[Step]) -> Iterator[str]:
             earlier = [left_out(number - len(shown), "earlier edit")] if number > len(shown) else []
             yield "\n".join((f"{verb}:", *earlier, *shown))
         verb = f"{verb}, {number} edits"
-    for limit in (_MANY_LINES, _MOST_LINES, _FEW_LINES)[number > 1 :]:
+    # A whole new file is read again where it is needed.
+    for limit in (_MANY_LINES, _MOST_LINES, _FEW_LINES)[number > 1 or is_written :]:
         yield f"{verb}{', last' if number > 1 else ''}{_told(told[-1].text(limit))}"
     yield verb
 

@@ -71,16 +71,17 @@ def items_of(
         items = [item for item in items if item.event not in last] + answered
     items += edit_items(events, standing, total=total)
     items += CallTeller(events, total, named_in(events, standing), standing).items()
-    items = items or [*_least_items(events)]
+    items = items or [*_least_items(events, standing)]
     return _relevant(items, query) if query else items
 
 
-def _least_items(events: Sequence[Event]) -> Iterator[Item]:
+def _least_items(events: Sequence[Event], standing: Sequence[Event]) -> Iterator[Item]:
     """Yield an item for each event, of which nothing tells more than that it was."""
+    shown = {call_line(event) for event in standing if event.happening == Happening.CALL}
     for place, event in enumerate(events):
         said = f"assistant: {thin(event.text, _LEAST_SAID)}" if event.text.strip() else ""
         text = call_line(event) if event.happening == Happening.CALL else said
-        if text:
+        if text and text not in shown:
             yield Item(Section.KNOWN, place, 0.0, (text,))
 
 

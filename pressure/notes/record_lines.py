@@ -39,6 +39,8 @@ _ASKED = 40.0
 _SUM, _SYMBOL = 0.6, 0.3
 """The worth of an amount, and of a term that is joined by underscores, beside that of an id."""
 
+_FEW_PAIRS = 4
+"""So many pairs that tell something are told all: the one that is left out could be the answer."""
 _FIGURE, _TELLING = 0.2, 0.15
 """The worth of a figure, and from which a pair is told alone."""
 
@@ -151,7 +153,8 @@ class _RankedLine(NamedTuple):
         for nth, most_pairs in enumerate(PAIRS):
             kept = [key for key in order if not nth or _is_short(pairs[key])]
             needed = sum(self.worths[key] >= NEEDED for key in kept)
-            kept = kept[: max(most_pairs, needed)]
+            telling = sum(self.worths[key] >= _TELLING for key in kept)
+            kept = kept[: max(most_pairs, needed, telling * (telling <= _FEW_PAIRS))]
             if nth and not any(self.worths[key] >= _TELLING for key in kept):
                 return
             texts = [_pair(key, pairs[key], whole=not nth) for key in pairs if key in kept]

@@ -180,7 +180,7 @@ def test_a_short_variant_has_a_pair_that_tells_something() -> None:
     (figures,) = record_items(
         0, {"id": "W1", "unit": "box", "open": 64, "held": 30}, lambda term: 0.0, "", 0.0
     )
-    assert figures.variants[-1] == f"W1: open 64, {MARK}"
+    assert figures.variants[-1] == f"W1: open 64, held 30, {MARK}"
     (words,) = record_items(0, {"id": "W1", "unit": "box", "by": "Mia"}, lambda term: 0.0, "", 0.0)
     assert words.variants == ("W1: unit box, by Mia",)
 
