@@ -88,8 +88,12 @@ MODULE = "python -m polycontext"
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
+        (["--help"], 0, f"Usage: {MODULE} [OPTIONS] COMMAND"),
+        (["replay", "--help"], 0, f"Usage: {MODULE} replay [OPTIONS]"),
         (["--version"], 0, f"polycontext {polycontext.__version__}"),
+        (["dance"], 2, f"Try {MODULE} --help"),
         (["replay"], 2, f"Try {MODULE} replay --help"),
+        (["replay", "gone.json"], 2, "error: gone.json: cannot be read"),
     ],
 )
 def test_the_package_runs_as_a_program(arguments: Sequence[str], code: int, said: str) -> None:
@@ -118,6 +122,15 @@ def test_every_name_of_a_public_api_is_there(stub: Path) -> None:
         assert isinstance(getattr(door, name), ModuleType) == (name in modules), name
     assert set(door.__all__) <= set(dir(door))
     assert not hasattr(door, "no_such_name")
+
+
+def test_the_program_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it is called, with its arguments."""
+    monkeypatch.setattr(sys, "argv", ["polycontext", "--version"])
+    assert program() == 0
+    assert capsys.readouterr().out == f"polycontext {polycontext.__version__}\n"
 
 
 def test_the_program_says_what_is_missing(

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Generator
 from pathlib import Path
 from threading import Timer, get_ident
 
@@ -11,10 +12,45 @@ import pytest
 
 from polycontext import ContextSession
 from polycontext.cli.options import complete_file, complete_session
-from polycontext.cli.terminal import interruptible_runner, orderly_end
+from polycontext.cli.terminal import QUIT, interruptible_runner, orderly_end, read_line
+from tests.cli.command import Command
+
+pty = pytest.importorskip("pty", reason="there are no pseudo terminals here")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM])
+@pytest.fixture
+def keyboard(monkeypatch: pytest.MonkeyPatch) -> Generator[int]:
+    """Return the end of a pseudo terminal to type into; the other one is standard input."""
+    keys, screen = pty.openpty()
+    with os.fdopen(keys, "wb", buffering=0), os.fdopen(screen, encoding="utf-8") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        yield keys
+
+
+def test_a_line_is_read_without_its_blanks_and_the_end_means_quit(keyboard: int) -> None:
+    """Ctrl+D is the end."""
+    os.write(keyboard, b"  Hello \n\x04")
+    assert read_line(is_terminal=True) == "Hello"
+    assert read_line(is_terminal=True) == QUIT
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_an_interrupt_empties_the_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The conversation goes on."""
+
+    def interrupt(_: str) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.pause()
+        raise AssertionError
+
+    monkeypatch.setattr("builtins.input", interrupt)
+    assert read_line(is_terminal=True) == ""
+    assert capsys.readouterr().err == "\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_program_with_the_code_that_shells_expect(number: int) -> None:
     """A signal exits with 128 plus its number, and the previous handler is restored."""
 
@@ -28,6 +64,14 @@ def test_a_signal_ends_the_program_with_the_code_that_shells_expect(number: int)
         run()
     assert end.value.code == 128 + number
     assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_names_the_program(polycontext: Command, shell: str) -> None:
+    """The shell asks the program for completions through a variable."""
+    ran = polycontext("completion", shell)
+    assert ran.code == 0
+    assert "_POLYCONTEXT_COMPLETE" in ran.out
 
 
 def test_sessions_are_completed_from_the_store(tmp_path: Path) -> None:

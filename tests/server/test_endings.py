@@ -153,7 +153,10 @@ def test_an_answer_that_a_server_was_writing_when_it_ended(
         with process(path, model.url) as (running, url):
             name = browser.post(url).json()["sessionId"]
             browser.post(f"{url}/{name}/messages", json={"content": "What is on the shelves?"})
-            with browser.stream("GET", f"{url}/{name}/events") as told, suppress(httpx.ReadError):
+            with (
+                browser.stream("GET", f"{url}/{name}/events") as told,
+                suppress(httpx.ReadError, httpx.RemoteProtocolError),
+            ):
                 heard = ""
                 for text in told.iter_text():
                     if "delta" in text and "delta" not in heard:

@@ -31,6 +31,7 @@ USAGE: tuple[tuple[tuple[object, ...], str], ...] = (
         "--role tool and --tool-call-id go together",
     ),
     (("append", "--role", "user", "x", "--from", "y"), "there is a text and --from"),
+    (("append", "--role", "assistant", "--root", ".", "x"), "--root needs a user's text"),
     (
         ("append", "--role", "user", "x", "--idempotency-key", ""),
         "-key: ''. Use a text",
@@ -200,3 +201,14 @@ def test_a_users_own_words_stay_as_they_are(small: Asked, name: str) -> None:
     assert small("new", of=name).code == small("append", "--role", "user", "a", of=name).code == 0
     undo = small("rewind", "0", of=name).out.splitlines()[-1]
     assert undo == f"to undo: polycontext session rewind '{name}' 1"
+
+
+def test_a_file_without_messages_and_a_name_without_a_root_attach_nothing(
+    small: Asked, tmp_path: Path
+) -> None:
+    """The file is refused, and a note says how to attach what is named."""
+    empty = tmp_path / "empty.json"
+    empty.write_text("[]", encoding="utf-8")
+    assert "there is no message" in small("append", "--from", empty).err
+    said = small("append", "--role", "user", "See [@notes.md].")
+    assert (said.code, "attaches nothing without --root DIR" in said.err) == (0, True)
