@@ -89,8 +89,10 @@ def test_garbage_is_refused_with_a_typed_error_only(
         str(error).encode()
         return
     json.dumps(wire.render(parsed.turns).messages, allow_nan=False).encode()
-    begun = [Turn("user", "hi"), *parsed.turns]
-    wire.check(wire.render(begun).messages, allow_open_tail=True)
+    # The Responses API takes items that it made itself and does not take from others.
+    if provider != "openai-responses":
+        begun = [Turn("user", "hi"), *parsed.turns]
+        wire.check(wire.render(begun).messages, allow_open_tail=True)
 
 
 @given(
