@@ -29,7 +29,7 @@ def test_the_page_of_a_session(picker: Asked) -> None:
     """The page shows the state, the bar with its legend, and a row per turn."""
     told, page = picker("show", "--json").json(), picker("show").out
     lines = page.splitlines()
-    state = f"session s: revision {told['revision']}, ACCUMULATING, {told['tokens']:,} of 1,200"
+    state = f"session s: revision {told['revision']}, {told['state']}, {told['tokens']:,} of 1,200"
     assert lines[0].startswith(f"{state} tokens (")
     assert [len(line) for line in lines[2:12]] == [40] * 10
     assert set("".join(lines[2:12])[::2]) == set("█▓▒░")
