@@ -449,8 +449,8 @@ class CallTeller:
                 text = "\n".join(body)
                 is_log = any(map(says_failure, body))
                 texts = outcome(text) if is_log else thinned(thin(text, 2_000), 700, 250)
-                variants = ranged([_after(label, text) for text in texts if is_told(text)])
-                yield Item(Section.KNOWN, place, _READ + recency, variants)
+                if variants := ranged([_after(label, text) for text in texts if is_told(text)]):
+                    yield Item(Section.KNOWN, place, _READ + recency, variants)
         if named:
             last = max(places[-1] for places in self._reads.values())
             sizes = dict.fromkeys(min(size, len(named)) for size in (MOST_READ, 10, 4, 1))
