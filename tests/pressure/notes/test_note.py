@@ -11,7 +11,7 @@ from polycontext.pressure.notes.items import Item, Section
 from polycontext.pressure.notes.lines import NEW_LINE, TITLES
 from polycontext.pressure.notes.note import write_note
 from polycontext.window import Turn
-from tests.pressure.notes.conversations import ran
+from tests.pressure.notes.conversations import called, ran
 from tests.pressure.notes.extractive_samples import (
     BUSY_TALK,
     EXACT,
@@ -275,3 +275,9 @@ def test_a_note_of_reads_alone_is_never_empty() -> None:
     found = "\n".join(f"src/quay_{n}.py:{n}: moor" for n in range(40))
     note = summarise(ran("grep -rn moor src | sort -u", found), 60)
     assert note == "`grep -rn moor src | sort -u`"
+
+
+def test_an_answer_of_marks_alone_is_named() -> None:
+    """There is nothing in it to tell."""
+    marks = "\n".join("[… 3 lines]" for _ in range(9))
+    assert summarise(called("list_berths", '{"quay": "north"}', marks), 60)
