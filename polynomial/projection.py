@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _FILLED = 0.95
 """The share of the room from which it counts as used."""
+_FILLS = 4
+"""How often more recent turns are tried where a summary left room."""
 
 _TRIES = 16
 """How often a larger budget is tried before an error names one."""
@@ -325,9 +327,10 @@ def _filled(
 ) -> CompressionResult:
     """Return a result with more recent turns if the summary left some of `room`."""
     wanted = room
-    while _FILLED * room > result.tokens_after and isinstance(
-        projector.summariser, ExtractiveSummariser
-    ):
+    tries = _FILLS if isinstance(projector.summariser, ExtractiveSummariser) else 0
+    for _ in range(tries):
+        if result.tokens_after >= _FILLED * room:
+            break
         wanted += room - result.tokens_after
         longer = projector.commit(
             window, projector.fulfil(projector.plan_within(window, wanted, query))
