@@ -11,7 +11,7 @@ from polycontext.pressure.notes.items import Item, Section
 from polycontext.pressure.notes.lines import NEW_LINE, TITLES
 from polycontext.pressure.notes.note import write_note
 from polycontext.window import Turn
-from tests.pressure.notes.conversations import called, ran
+from tests.pressure.notes.conversations import ran
 from tests.pressure.notes.extractive_samples import (
     BUSY_TALK,
     EXACT,
