@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 _FILLED = 0.95
 """The share of the room from which it counts as used."""
-_FILLS = 4
-"""How often more recent turns are tried where a summary left room."""
+_FILLS = (2.5, 1.6)
+"""How much more room is tried where a summary left some, by what it left: of more room, recent
+turns get a share."""
 
 _TRIES = 16
 """How often a larger budget is tried before an error names one."""
@@ -326,18 +327,16 @@ def _filled(
     query: str | None,
 ) -> CompressionResult:
     """Return a result with more recent turns if the summary left some of `room`."""
-    wanted = room
-    tries = _FILLS if isinstance(projector.summariser, ExtractiveSummariser) else 0
-    for _ in range(tries):
-        if result.tokens_after >= _FILLED * room:
-            break
-        wanted += room - result.tokens_after
+    left = room - result.tokens_after
+    if left <= (1 - _FILLED) * room or not isinstance(projector.summariser, ExtractiveSummariser):
+        return result
+    for more in _FILLS:
+        wanted = room + int(more * left)
         longer = projector.commit(
             window, projector.fulfil(projector.plan_within(window, wanted, query))
         )
-        if not result.tokens_after < longer.tokens_after <= room:
-            break
-        result = longer
+        if result.tokens_after < longer.tokens_after <= room:
+            return longer
     return result
 
 

@@ -48,8 +48,13 @@ EXCHANGE_SHARE = 0.7
 """The share of the room that the message before the last user turn may take to stay complete."""
 
 
-RECENT_SHARE, MEETING_SHARE = 0.4, 0.6
-"""The most of the room that recent turns take by default, and where only users speak."""
+RECENT_SHARE, MEETING_SHARE, THIN_SHARE = 0.4, 0.6, 0.93
+"""The share of the room that recent turns take by default, where only users speak, and where a gist
+of what they said would be thin."""
+
+FULL_GIST, FULL_TOKENS = 1 / 20, 2_000
+"""From which share of the text, and from how many tokens, a first gist is not thin: recent turns
+take what it leaves."""
 
 
 class Rung(IntEnum):
@@ -107,10 +112,7 @@ class Ladder:
             # The newest picture stays while it fits: no gist can say what it shows.
             shows = any(atom in self.columns.bared for atom in self.columns.newest)
             return max(self.whole_newest if shows else self.cut_newest, gentlest)
-        share, reply = self.reach.recent_share, self.columns.reply
-        if share is None:
-            share = MEETING_SHARE if self.columns.is_meeting else RECENT_SHARE
-        recent = share * room
+        recent, reply = self._recent(room, tokens), self.columns.reply
         answered = 0 if reply is None else self.columns.atoms.tokens[reply]
         if recent and answered <= EXCHANGE_SHARE * room:
             # What the user answers with a word is not to be read in a summary.
@@ -118,6 +120,18 @@ class Ladder:
         wanted, fills = tokens - int(room - recent), self.reach.fills_share
         first = self.whole if fills else self.whole_tail
         return max(bisect_left(self.tokens, -wanted, first, self.whole_newest, key=neg), gentlest)
+
+    def _recent(self, room: float, tokens: int) -> float:
+        """Return how many tokens of the room recent turns get."""
+        if self.reach.recent_share is not None:
+            return self.reach.recent_share * room
+        share = MEETING_SHARE if self.columns.is_meeting else RECENT_SHARE
+        if any(turn.is_gist for turn in self.columns.atoms.turns):
+            return share * room
+        full = FULL_GIST * (self.tokens[0] - tokens)
+        if self.columns.is_meeting and (1 - share) * room < full:
+            share = THIN_SHARE
+        return max(share * room, room - max(full, FULL_TOKENS))
 
     def select(
         self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]
@@ -431,6 +445,8 @@ class _Answer(NamedTuple):
         from .notes.events import Effect  # noqa: PLC0415
 
         call = read_call(self.call)
+        if call.effect is Effect.EDIT and not self.is_ruled:
+            return False  # Each edit adds to those before it.
         if self.is_ruled or self.result is None or call.command or call.effect is Effect.READ:
             return True
         return strong_terms(self.result.text) <= strong_terms(later.text)

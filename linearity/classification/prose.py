@@ -40,12 +40,14 @@ _OTHERS = re.compile(
     r"|error|traceback|diff|data|quote|blockquote|e?mail|source|page|attachments?|context|transcript"
     r"|environment|reminder|example)$"
 )
-_HOSTS = re.compile(r"(?i)system|reminder|command|hook|tool|stdout|stderr|env")
+_HOSTS = re.compile(r"(?i)system|reminder|command|hook|tool|stdout|stderr|env|teammate|assistant")
 _REMINDERS = re.compile(r"(?i)reminder|environment|caveat")
 _OWN = re.compile(
     r"(?i)(?:rules?|instructions?|guidelines|preferences|requirements|constraints|task|query"
     r"|request|message|prompt|feedback|answer)$"
 )
+# How Claude Code begins the text of a skill, which it sends in a message of the user.
+_LOADED = re.compile(r"\s{0,9}Base directory for this skill: ")
 # The head of a mail that somebody else wrote; nothing tells where the mail ends.
 _MAIL = re.compile(
     r"(?:From|Von|De): .*@|-{3,} ?(?:Original|Forwarded|Ursprüngliche|Weitergeleitete)\b"
@@ -163,6 +165,8 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
 
 def _own_words(text: str) -> str:
     """Return `text`, at the same length, without elements of others and tags around the user's."""
+    if _LOADED.match(text):
+        return "\n" * len(text)
     rest = without_elements(text, is_of_others)
     return _TAG.sub(_untagged, rest) if "</" in rest else rest
 

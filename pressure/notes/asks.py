@@ -44,7 +44,8 @@ a list is looked for."""
 
 _NEWEST, _FIRST, _OTHERS, _RECENT = 120.0, 95.0, 70.0, 26.0
 _ANSWERED = 118.0
-TASKS = 2
+TASKS, CALLED = 2, 3
+"""How many of the last tasks are not finished, and of how many calls are told at length."""
 
 
 def ask_items(
@@ -90,9 +91,9 @@ def tasks_of(events: Sequence[Event], standing: Sequence[Event]) -> list[int]:
     ]
 
 
-def finished_before(events: Sequence[Event], standing: Sequence[Event]) -> int:
-    """Return the place before which all was done for requests that two others followed."""
-    return [0, *tasks_of(events, standing)[: 1 - TASKS]][-1]
+def finished_before(events: Sequence[Event], standing: Sequence[Event], tasks: int = TASKS) -> int:
+    """Return the place before which all was done for requests that so many others followed."""
+    return [0, *tasks_of(events, standing)[: 1 - tasks]][-1]
 
 
 def answered_items(events: Sequence[Event], standing: Sequence[Event]) -> Iterator[Item]:

@@ -16,8 +16,9 @@ from polycontext.window import Role
 
 from ..gist import NO_TEXT
 from ..terms import Kind, is_strong, kind_of, strong_terms, terms_of
-from .asks import REPORTED, finished_before
+from .asks import CALLED, REPORTED, finished_before
 from .events import ATTACHED, Effect, Event, Happening
+from .file_edits import changed_lines
 from .items import MARK, Item, Section, is_told, ranged
 from .output import is_name, line_key, outcome, says_failure
 from .pieces import one_line
@@ -43,8 +44,9 @@ FEW_LINES, REPORT_LINES, REPORT_HEADINGS = 6, 20, 4
 """A text that was read with so few lines is told whole; a report has more than so many lines, and
 headings."""
 
-LONG_LINE, LEAST_NAME = 5, 5
-"""The words of a line of prose, and the letters of a name that asks for a file."""
+LONG_LINE, LEAST_NAME, BRIEF = 5, 5, 300
+"""The words of a line of prose, the letters of a name that asks for a file, and the characters in
+which a finished call is told."""
 
 POINTER, NEWEST_FILES, OLDER, BEFORE = 300, 3, 25, 100
 """The most characters of a request that leaves the task to a file that it names; how many of the
@@ -71,8 +73,11 @@ _SPECIFICATION = re.compile(
     re.IGNORECASE,
 )
 _SHOWS = re.compile(r"(?:cd \S+ && )?(?:cat|less|head|nl|bat|sed|gh|glab|bd) ")
+_FINDS = re.compile(r"\b(?:grep|rg|ag)\b")
 _LISTS = re.compile(r"(?:cd \S+ && )?(?:ls|find|tree)\b")
 _BETWEEN_NAMES = re.compile(r"[\s/\\'\"=;,()]+")
+_FOUND_AT = re.compile(r"\s*(?:[\w./-]{1,200}[:-])?\d+[:-]")
+"""Where a search found a line."""
 _DIGITS = re.compile(r"(?<=\D)\d{4,}\Z")
 _TASKS = re.compile(r"(?i)todo|(?:^|_)(?:update_)?plan(?:$|_)")
 _HEADING = re.compile(r"^#{1,4} \S|^\*\*[^*\n]{1,80}\*\*:?$", re.MULTILINE)
@@ -157,6 +162,8 @@ class CallTeller:
     _finished: int = 0
     _edits: dict[str, int] = field(factory=dict)
     """The turn of the last edit of each file, by its name."""
+    _removed: dict[str, int] = field(factory=dict)
+    """The turn of the last edit that removed a line."""
     _wanted: set[str] = field(factory=set)
     """The numbers of the last request that few records have."""
     _viewed: set[str] = field(factory=set)
@@ -172,7 +179,7 @@ class CallTeller:
             self._seen.update({line_key(line) for line in text.splitlines() if len(line) > 1})
         self._asked, self._named_files = _named_by_requests(self.events)
         wanted = _wanted(self.standing)
-        self._finished = finished_before(self.events, self.standing)
+        self._finished = finished_before(self.events, self.standing, CALLED)
         self._changes = self.changed()
         self._edits = {
             each.path.rpartition("/")[2]: each.turn
@@ -202,7 +209,10 @@ class CallTeller:
         yield from self._told_reads()
 
     def _note_names(self) -> None:
-        """Note what the messages that stay name and say, and what anybody said."""
+        """Note what the messages that stay name and say, what anybody said, and removed lines."""
+        for event in (*self.events, *self.standing):
+            if event.happening == Happening.EDIT and not event.failed:
+                self._removed |= dict.fromkeys(map(str.strip, changed_lines(event)[0]), event.turn)
         for event in self.standing:
             self._viewed |= strong_terms(f"{event.text} {event.arguments} {event.command}")
         for event in (*self.events, *self.standing):
@@ -240,7 +250,7 @@ class CallTeller:
         elif event.effect == Effect.READ or (event.text and not event.failed):
             # An editor shows the lines around an edit as they are now.
             body = _unnumbered(event.text)
-            if section := self._specifies(event, body):
+            if event.effect == Effect.READ and (section := self._specifies(place, event, body)):
                 score = _SPECIFIED + 6 * self._recency(place) - OLDER * self._is_edited(place)
                 self._report(place, event._replace(text=body), section, score)
             else:
@@ -369,7 +379,7 @@ class CallTeller:
         told = ranged([_after("output", text) for text in texts])
         self._items[place] = [Item(Section.DONE, place, score, told)]
 
-    def _specifies(self, event: Event, body: str) -> Section | None:
+    def _specifies(self, place: int, event: Event, body: str) -> Section | None:
         """Return where prose that was read belongs if it is the task, or if a request names it."""
         lines = [line for line in body.splitlines() if line.strip()]
         if len(lines) < FEW_LINES:
@@ -382,7 +392,8 @@ class CallTeller:
         if event.command and not _SHOWS.match(event.command):
             return None
         shown = f"{event.command} {event.arguments} {event.path}"
-        if _SPECIFICATION.search(shown) and any(term in shown for term in self._named_files):
+        is_named = any(term in shown for term in self._named_files)
+        if is_named and _SPECIFICATION.search(shown) and place >= self._finished:
             return Section.TASK
         return Section.KNOWN if any(term in shown for term in self._asked) else None
 
@@ -415,7 +426,10 @@ class CallTeller:
                 *(_after(whole, text) for text in texts),
                 *(_after(line, _start(texts[-1], ARGUMENTS[-1])) for line in shorter),
             ]
-            yield Item(Section.DONE, place, score, ranged(told)[-1 if is_shown else 0 :])
+            variants = ranged(told)
+            if place < self._finished:
+                variants = tuple(each for each in variants if len(each) <= BRIEF) or variants[-1:]
+            yield Item(Section.DONE, place, score, variants[-1 if is_shown else 0 :])
 
     def _told_reads(self) -> Iterator[Item]:
         """Yield what was read: short texts whole, answers in part, and files by name."""
@@ -428,7 +442,15 @@ class CallTeller:
             event = self.events[place]
             is_output = event.happening == Happening.OUTPUT
             shown = outcome(event.text)[0] if _lists(event) else event.text
-            body = [line for line in _unnumbered(shown).splitlines() if line.strip()]
+            if not (SEARCHES.match(event.name) or _FINDS.search(event.command)):
+                shown = _unnumbered(shown)  # What was found stands at its number.
+            lines = [*filter(str.strip, shown.splitlines())]
+            # What an edit removed since is no longer so.
+            body = [
+                line
+                for line in lines
+                if self._removed.get(_FOUND_AT.sub("", line).strip(), -1) <= event.turn
+            ]
             label = event.path or ("a file" if is_output else call_line(event))
             # Who needs more of an older file reads it again.
             recency = 25 * self._recency(place) - OLDER * (place not in lasts[-NEWEST_FILES:])
@@ -488,7 +510,8 @@ def _named_by_requests(events: Sequence[Event]) -> tuple[set[str], set[str]]:
     asks = [event.text for event in events if event.happening == Happening.ASK]
     short = [text for text in (*asks[:1], *asks[-1:]) if len(text) <= POINTER]
     pointed, named = ({*strong_terms("\n".join(texts))} for texts in (short, asks))
-    return {term for term in pointed if len(term) >= LEAST_NAME}, named
+    files = {term for term in named if "." in term or "/" in term}
+    return {term for term in pointed if len(term) >= LEAST_NAME}, files
 
 
 def _run_key(event: Event) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from polycontext.window.items.attachment import outline_of
 
-from .asks import finished_before
+from .asks import CALLED, TASKS, finished_before
 from .events import Change, Event, Happening
 from .file_history import FileHistory, Step, signed_lines
 from .items import Item, Section, left_out
@@ -24,6 +24,7 @@ _WRITES = re.compile(
 _QUOTED = re.compile(r"(\"{3}|'{3})([^\n]{0,300}\n.*?)\1", re.DOTALL)
 """What opens a file to write it, by its path or a name for that, and lines that a script quotes."""
 
+_WORD = re.compile(r"\w")
 _DIFF_CALL = re.compile(
     r"\bgit (?:--no-pager )?diff(?: --cached| --staged| --| [\w./]{1,200}){0,9}\s*(?:[|&;]|\Z)"
 )
@@ -38,8 +39,8 @@ def edit_items(
     they undo or overwrite is not told, either. A failed edit is told only if nothing later edited
     the file. `total` is the number of turns.
     """
-    finished = finished_before(events, standing)
-    return [*_items(_history(events, standing), events, max(1, total), finished)]
+    finished, called = (finished_before(events, standing, tasks) for tasks in (TASKS, CALLED))
+    return [*_items(_history(events, standing), events, max(1, total), finished, called)]
 
 
 def _history(events: Sequence[Event], standing: Sequence[Event]) -> FileHistory:
@@ -60,7 +61,7 @@ def _history(events: Sequence[Event], standing: Sequence[Event]) -> FileHistory:
 
 
 def _items(
-    files: FileHistory, events: Sequence[Event], total: int, finished: int = 0
+    files: FileHistory, events: Sequence[Event], total: int, finished: int, called: int
 ) -> Iterator[Item]:
     def item(place: int, score: float, *variants: str) -> Item:
         recency = RECENT * events[place].turn / total
@@ -71,13 +72,18 @@ def _items(
         last = max((step.event for step in steps), default=-1)
         variants = [*_variants(path, steps)] if last >= 0 else []
         if variants:
+            # Of what was finished, a few lines are enough.
+            if last < called:
+                brief = [each for each in variants if each.count("\n") <= _FEW_LINES + 1]
+                variants = brief or variants[-1:]
             yield item(last, EDITED - FINISHED * (last < finished), *variants)
     for path, steps in files.failed.items():
         told = [step for step in steps if step.event >= 0]
         if told and not any(step.event < 0 for step in steps):
             says = f"failed to edit {path or 'a file'}"
-            lines = _listed(*_changed_lines(told[-1].edit), _FEW_LINES)
-            yield item(told[-1].event, EDITED, f"{says}{_told(lines)}", says)
+            last = told[-1].event
+            lines = "" if last < finished else _listed(*changed_lines(told[-1].edit), _FEW_LINES)
+            yield item(last, EDITED - FINISHED * (last < finished), f"{says}{_told(lines)}", says)
     gone = {path: step.event for path, step in files.removed.items() if step.event >= 0}
     if gone:
         path = [*gone][-1]
@@ -149,19 +155,26 @@ class _Shown(NamedTuple):
 
 
 def _standing(steps: Sequence[Step]) -> Iterator[_Shown]:
-    """Yield what stands of edits: no line that a later one of them removed."""
-    shown, gone = list[_Shown](), set[str]()
+    """Yield what stands of edits: no line that a later one of them removed.
+
+    An edit most of whose lines a later one writes again is overwritten by it.
+    """
+    shown, gone, later = list[_Shown](), set[str](), list[set[str]]()
     for step in reversed(steps):
-        old, new = _changed_lines(step.edit)
+        old, new = changed_lines(step.edit)
         left = [line for line in new if line.strip() not in gone]
-        told = step.event >= 0
+        lines = {*map(str.strip, new)}
+        is_written_again = any(2 * len(lines & each) > len(lines) for each in later[-_MOST_STEPS:])
+        told = step.event >= 0 and not is_written_again
+        later += [lines] * (len(lines) >= _FEW_LINES)
         if told and (left or (old and not new) or step.edit.change == Change.SUBSTITUTE):
             shown.append(_Shown(step.edit, old, left))
         gone.update(map(str.strip, old))
     yield from reversed(shown)
 
 
-def _changed_lines(edit: Event) -> tuple[list[str], list[str]]:
+def changed_lines(edit: Event) -> tuple[list[str], list[str]]:
+    """Return the lines that an edit removes, and those that it adds."""
     match edit.change:
         case Change.SUBSTITUTE:
             return [], []
@@ -182,16 +195,18 @@ def _told(text: str) -> str:
 
 
 def _listed(old: Sequence[str], new: Sequence[str], limit: int) -> str:
-    omitted = max(0, len(old) + len(new) - limit)
-    if omitted:
+    total = len(old) + len(new)
+    if total > limit:
+        if limit == _FEW_LINES:  # Brackets alone tell nothing.
+            old, new = ([line for line in lines if _WORD.search(line)] for lines in (old, new))
         # What stands now comes first, with a line of what it replaces.
         shown = min(len(old), max(1, limit - len(new)))
         old, new = old[:shown], new[: limit - shown]
     margin = min((len(line) - len(line.lstrip()) for line in (*old, *new)), default=0)
     lines = [f"- {line[margin:]}" for line in old] + [f"+ {line[margin:]}" for line in new]
     kept = [line for line in lines if len(line) <= _LONGEST_LINE]
-    omitted += len(lines) - len(kept)
-    return "\n".join((*kept, *([left_out(omitted, "line")] if omitted else [])))
+    omitted = [left_out(total - len(kept), "line")] if total > len(kept) else []
+    return "\n".join((*kept, *omitted))
 
 
 def _edit_of_script(written: Event) -> Event | None:

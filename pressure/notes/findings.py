@@ -1,5 +1,6 @@
 """What the assistant said while it worked: its closing reports, findings and what is open."""
 
+import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import groupby
@@ -8,14 +9,25 @@ from typing import Any
 from .asks import LEAST_LINES, finished_before, telling
 from .cues import MOST_STEPS, is_done, is_open
 from .events import Event, Happening
-from .items import MARK, Item, Section, left_out, ranged
+from .file_edits import changed_lines
+from .items import MARK, Item, Section, is_told, left_out, ranged
 from .pieces import one_line
 from .prose import is_closer, is_intention, is_item, is_question, sentences_of
 from .records import inline, read_json
 from .thinning import thin, thinned
 
 _FEW_WORDS, _BRIEF, _FINISHED, _REPORTS = 2, 60, 20, 6
-_OPEN = 119.0
+_CHEERS, _LONGEST_CHEER = (
+    re.compile(r"(?i)\W*(?:perfect|great|excellent|success|done)\b.*!\W*$"),
+    120,
+)
+"""What only rejoices, often too early."""
+_OBJECTS = re.compile(
+    r"(?i)\b(?:still|not|cannot|\w+n['’]t|wrong|broken|bug|errors?|fail\w*|but|instead|undo|revert|no)\b"
+)
+_REPLY = 120
+"""What objects to a report, and the most characters of a reply beside it."""
+_MOST_EDITS, _LEAST_CODE, _OPEN = 100, 24, 119.0
 _SIZES, _FINISHED_SIZES = (1_200, 600, 300), (300, 150)
 _CLOSING, _CLOSED, _RECENT = 84.0, 48.0, 30.0
 
@@ -40,16 +52,38 @@ def finding_items(events: Sequence[Event], standing: Sequence[Event], total: int
         else:
             most, least = _SIZES[1:] if place >= finished else _FINISHED_SIZES
             texts = thinned(thin(report, most), least)
-        variants = tuple(f"assistant: {each}" for each in texts)
+        reply = _reply_to(text, events[place + 1 : place + 2])
+        variants = tuple(f"assistant: {each}{reply}" for each in texts if not _only_announces(each))
+        if not variants:
+            continue
         yield Item(Section.KNOWN, place, _CLOSING if is_newest else score, variants)
+
+
+def _reply_to(text: str, after: Sequence[Event]) -> str:
+    """Return a line with what the user answered to a question, or objected to a report, or ""."""
+    reply = one_line(after[0].text) if after and after[0].happening == Happening.ASK else ""
+    is_telling = _OBJECTS.search(reply[:_REPLY]) or any(map(is_question, sentences_of(text)))
+    if not reply or not is_telling:
+        return ""
+    words = reply if len(reply) <= _REPLY else f"{reply[:_REPLY].rsplit(' ', 1)[0]} {MARK}"
+    return f"\n(user then: {words})"
 
 
 def _reported(text: str) -> str:
     """Return a closing message in whole lines, "" if it only asks, thanks or offers help."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [
+        line
+        for line in text.splitlines()
+        if line.strip() and not (len(line) <= _LONGEST_CHEER and _CHEERS.match(line))
+    ]
     told = [each for each in sentences_of(text) if not (is_question(each) or is_closer(each))]
     brief = len(told) <= 1 and len("".join(told)) < _BRIEF
     return "" if brief else "\n".join(lines)
+
+
+def _only_announces(text: str) -> bool:
+    """Return whether all lines but marks announce what is left out."""
+    return all(line.rstrip(" *_").endswith(":") for line in filter(is_told, text.splitlines()))
 
 
 def _statements(
@@ -58,9 +92,16 @@ def _statements(
     """Yield the place of what the assistant said, its text, and whether the user spoke next.
 
     Code between its statements is counted if it is long or others follow, and so are lines of more
-    than a few words that the user or a message that stays repeats.
+    than a few words that the user or a message that stays repeats, and code that an edit removed.
     """
     spoken = (Happening.SAY, Happening.CODE)
+    edits = [each for each in (*events, *standing) if each.happening == Happening.EDIT]
+    removed = {
+        line.strip()
+        for edit in edits[-_MOST_EDITS:]
+        for line in ([] if edit.failed else changed_lines(edit)[0])
+        if len(line.strip()) >= _LEAST_CODE
+    }
     repeated = {
         line.strip()
         for event in (*(each for each in events if each.happening == Happening.ASK), *standing)
@@ -76,14 +117,21 @@ def _statements(
             after = events[place + 1 : place + 2]
             closes = not after or after[0].happening == Happening.ASK
             text = "\n\n".join(_shown(event, LEAST_LINES if closes else 0) for _, event in said)
-            yield place, "\n".join(_without(text.splitlines(), repeated)), closes
+            gone = {line for line in removed if line in text}
+            yield place, "\n".join(_without(text.splitlines(), repeated, gone)), closes
 
 
-def _without(lines: Sequence[str], repeated: AbstractSet[str]) -> Iterator[str]:
-    """Yield lines with a mark for each run of those that others repeat."""
-    for is_repeated, run in groupby(lines, lambda line: line.strip() in repeated):
+def _without(
+    lines: Sequence[str], repeated: AbstractSet[str], removed: AbstractSet[str]
+) -> Iterator[str]:
+    """Yield lines with a mark for each run of those that others repeat or that quote old code."""
+
+    def is_left_out(line: str) -> bool:
+        return line.strip() in repeated or any(code in line for code in removed)
+
+    for is_left, run in groupby(lines, is_left_out):
         told = [*run]
-        yield from [left_out(len(told), "line")] if is_repeated else told
+        yield from [left_out(len(told), "line")] if is_left else told
 
 
 def _shown(event: Event, most: int) -> str:

@@ -20,6 +20,8 @@ class Section(StrEnum):
     DONE = "Done"
     KNOWN = "Known"
     FILES = "Files"
+    SINCE = "Since the user's last message"
+    """What was done and found after the last message of the user that stays behind the note."""
 
 
 class Item(NamedTuple):

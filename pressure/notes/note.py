@@ -30,6 +30,7 @@ HEADED_FROM = 120
 
 _CHARS_A_TOKEN = 4
 _QUERIED, _LOOKED, _LEAST_DIGITS = 60.0, 0.4, 3
+_WORK = (Section.DONE, Section.KNOWN)
 _TRIES, _HEADING, _UNUSED, _LEAST_SAID = 6, 4, 0.02, 200
 _LEAST_LEFT, _MOST_LEFT, _LEAST_BEGUN, _LEAST_LONGER = 16, 0.03, 6, 40
 _RULE, _LINE, _OWN, _MOST_OWN = 150.0, 90.0, 5.0, 4
@@ -153,10 +154,12 @@ def write_note(
     *,
     ids: bool = False,
     headed: bool = True,
+    standing: Sequence[Event] = (),
 ) -> str:
     """Return the best of `items` within `max_tokens`; it is empty only if no start of one fits.
 
-    A long note has headings if it may be `headed`.
+    A long note has headings if it may be `headed`; what came after the last message of the user
+    among the `standing` events has one of its own.
     """
     headed, costs = headed and max_tokens >= HEADED_FROM, dict[str, int]()
 
@@ -165,11 +168,15 @@ def write_note(
             costs[text] = counter.count(text) + 1 + text.count("\n")
         return costs[text]
 
+    asked = [event.turn for event in standing if event.happening == Happening.ASK]
+    print_ = partial(
+        _print, events=events, headed=headed, ids=ids, asked=asked[-1] if asked else None
+    )
     room, best, most, told = max_tokens, "", -1, dict[int, int]()
     for _ in range(_TRIES):
         # Token counts are not additive, so the room is adjusted by what the note really takes.
         chosen = Room(items, cost, room, _HEADING if headed else 0).fill()
-        text = _print(items, chosen, events, headed=headed, ids=ids)
+        text = print_(items, chosen)
         used = counter.count(text)
         if most < used <= max_tokens:
             best, most, told = text, used, chosen
@@ -177,16 +184,7 @@ def write_note(
             break
         room += max_tokens - used - 2 * (used > max_tokens)
     if max_tokens - most > max(_LEAST_LEFT, _MOST_LEFT * max_tokens):
-        best = (
-            _lengthened(
-                items,
-                told,
-                max_tokens - max(most, 0),
-                counter,
-                partial(_print, events=events, headed=headed, ids=ids),
-            )
-            or best
-        )
+        best = _lengthened(items, told, max_tokens - max(most, 0), counter, print_) or best
     return best or _begun(items, max_tokens, counter)
 
 
@@ -237,13 +235,20 @@ def _print(
     *,
     headed: bool,
     ids: bool,
+    asked: int | None,
 ) -> str:
     order = [*Section]
+
+    def section_of(index: int) -> Section:
+        item = items[index]
+        is_later = asked is not None and events[item.event].turn >= asked
+        return Section.SINCE if is_later and item.section in _WORK else item.section
+
     told = sorted(
-        chosen, key=lambda index: (order.index(items[index].section), items[index].event, index)
+        chosen, key=lambda index: (order.index(section_of(index)), items[index].event, index)
     )
     lines = list[str]()
-    for section, indices in groupby(told, key=lambda index: items[index].section):
+    for section, indices in groupby(told, key=section_of):
         lines += [f"{section}:"] if headed else []
         for (event, group), each in groupby(
             indices, key=lambda index: (items[index].event, items[index].group)

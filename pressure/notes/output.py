@@ -62,7 +62,8 @@ _KIND = re.compile(
         |(?:Downloading|Downloaded|Compiling|Unpacking|Setting\ up)\ [\w.:/+-]+|(?:Get|Hit|Ign):\d
         |Installing\ (?:build|collected)|Preparing\ metadata|Reading\ package|npm\ (?:warn|notice)
         |(?:Enumerating|Counting|Compressing|Writing|Receiving|Resolving)\ (?:objects|deltas)
-        |remote:\ (?:Enum|Count|Compr|Total)|[.sxEF]{6,}(?:\s+\[\s*\d+%\])?$
+        |remote:\ (?:Enum|Count|Compr|Total)|>\ Task\ :\S+(?:\ (?:UP-TO|NO-|FROM-|SKIP)\S+)?$
+        |[.sxEF]{6,}(?:\s+\[\s*\d+%\])?$
     ))""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -4,7 +4,7 @@ A pair belongs to its record and is whole; what is left out of a record or a lis
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ LONG, SHORT = 600, 40
 """The most characters of a long value, and of one that is told in short."""
 
 _STATE = re.compile(r"(?:.*_)?(?:status|state|error|success|result|message|reason)", re.IGNORECASE)
+_NAME = re.compile(r"(?:.*_)?name", re.IGNORECASE)
 _AMOUNT = re.compile(
     r"(?:.*_)?(?:prices?|amount|total|cost|balance|fee|sum)(?:_.*)?",
     re.IGNORECASE,
@@ -29,8 +30,11 @@ _AMOUNT = re.compile(
 _ONCE_EACH = 2
 _MORE, _STATED, _SHORT_WORTH, _LISTS, _FEW_CHARS = 0.2, 1.5, 0.1, 3.0, 12
 _GAIN, _MOST_WORTH, _FIRST = 4.0, 5.0, 4.0
-_SAID, _LEAST_SAID, _SEVERAL = 0.02, 2, 3
-"""How much is left of the worth of what the call says, or what all of several records have."""
+_SAID, _LEAST_SAID, _SEVERAL, _NAMED = 0.02, 2, 3, 4
+_SHARED_BY_TWO, _MOST_NUMBERS = 0.3, 5
+"""How much is left of the worth of what the call says, and of what all of several or both records
+have; a value of so many characters that the name of its record has is not told again, and equal
+records are named by so many numbers."""
 
 NEEDED = 50.0
 """What the worth of a term gains that the last request names: a pair with it is always told."""
@@ -67,7 +71,9 @@ def record_items(
     52.8 W1  seats A7: price "7", note near the window
     53.76 W1  seats A8: price "8", note near the window
     """
-    records, count = outer_records(value, MOST_RECORDS)
+    every, count = outer_records(value, MOST_RECORDS)
+    records = _told_once(every)
+    count -= len(every) - len(records)
     same = _shared_by_all(records)
     lines = [_RankedLine.of(record, worth, asked, same) for record in records]
     best = sorted(range(len(lines)), key=lambda place: (-lines[place].worth, place))
@@ -78,6 +84,22 @@ def record_items(
         gain += _ASKED * (line.worth >= NEEDED)
         parent = line.record.parent
         yield Item(Section.KNOWN, event, score + gain, variants, "", opening, count, parent)
+
+
+def _told_once(records: Sequence[Record]) -> list[Record]:
+    """Return records with equal entries of several numbers as one that names these."""
+    found = defaultdict[tuple[str, ...], list[Record]](list)
+    for place, record in enumerate(records):
+        number, _, name = record.header.partition(" ")
+        is_numbered = number.startswith("#") and name
+        key = (record.parent, name, str(record.pairs)) if is_numbered else (str(place),)
+        found[key].append(record)
+    merged = list[Record]()
+    for *earlier, last in found.values():
+        numbers = [each.header.partition(" ")[0] for each in earlier[:_MOST_NUMBERS]]
+        more = [MARK] if len(earlier) > _MOST_NUMBERS else []
+        merged.append(last._replace(header=", ".join((*numbers, *more, last.header))))
+    return merged
 
 
 def worth_by_kind(term: str) -> float:
@@ -134,11 +156,15 @@ class _RankedLine(NamedTuple):
 
     @classmethod
     def of(
-        cls, record: Record, worth: Worth, asked: str, same: Collection[tuple[str, str]]
+        cls, record: Record, worth: Worth, asked: str, same: Mapping[tuple[str, str], float]
     ) -> "_RankedLine":
+        is_named = any(map(is_strong, terms_of(record.header)))
         worths = {
-            key: _worth_of(key, value, worth)
-            * (_SAID if _is_said(value, asked) or (key, str(value)) in same else 1.0)
+            # A person without an id is known by the name.
+            key: (
+                _worth_of(key, value, worth) + (not is_named and _NAME.fullmatch(key) is not None)
+            )
+            * (_SAID if _is_said(value, asked) else same.get((key, str(value)), 1.0))
             for key, value in record.pairs.items()
         }
         head = max(map(worth, terms_of(record.header)), default=0.0)
@@ -148,7 +174,13 @@ class _RankedLine(NamedTuple):
     def variants(self) -> Iterator[str]:
         """Yield the record with fewer and fewer pairs, as long as one of them tells something."""
         told = self.record.pairs.items()
-        pairs = {key: value for key, value in told if is_told(inline(value))}
+        name = self.record.header
+        pairs = {
+            key: value
+            for key, value in told
+            if is_told(text := inline(value))
+            and not (len(text) >= _NAMED and isinstance(value, str) and text in name)
+        }
         order = sorted(pairs, key=lambda key: -self.worths[key])
         for nth, most_pairs in enumerate(PAIRS):
             kept = [key for key in order if not nth or _is_short(pairs[key])]
@@ -178,12 +210,13 @@ def _is_said(value: Any, asked: str) -> bool:
     return isinstance(value, str) and len(value) > _LEAST_SAID and value in asked
 
 
-def _shared_by_all(records: Sequence[Record]) -> set[tuple[str, str]]:
-    """Return the pairs that all of several records have, and which tell none from another."""
-    if len(records) < _SEVERAL:
-        return set()
+def _shared_by_all(records: Sequence[Record]) -> Mapping[tuple[str, str], float]:
+    """Return how much is left of the worth of pairs that all records have: they tell none apart."""
+    if len(records) < 2:  # noqa: PLR2004 - one record shares nothing
+        return {}
+    left = _SAID if len(records) >= _SEVERAL else _SHARED_BY_TWO
     times = Counter((key, str(value)) for each in records for key, value in each.pairs.items())
-    return {pair for pair, count in times.items() if count == len(records)}
+    return {pair: left for pair, count in times.items() if count == len(records)}
 
 
 def _lists_ids(value: Sequence[Any]) -> bool:

@@ -124,7 +124,13 @@ class ExtractiveSummariser:
         items = candidates.items(query if self.query_bonus else None, max_tokens)
         headed = not self.frozen
         return write_note(
-            items, candidates.events, max_tokens, counter, ids=self.ids, headed=headed
+            items,
+            candidates.events,
+            max_tokens,
+            counter,
+            ids=self.ids,
+            headed=headed,
+            standing=candidates.standing,
         )
 
 

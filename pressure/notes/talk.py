@@ -64,12 +64,14 @@ _CORRECTS = re.compile(
     re.IGNORECASE,
 )
 _REFERS = re.compile(
-    r"(?:(?:and|but|so|because|also|then) )*(?:it|they|that|this|these|those|he|she|him|her|them"
-    r"|their|its|his|which|who|both|neither|such)\b|(?:and|but|so|because|otherwise|instead|well)\b",
+    r"\W{0,3}(?:and|but|so|because|also|otherwise|instead|well|anyway|plus|however|oh|yes|yeah|no|okay"
+    r"|of course|or|either|still|then|though)\b"
+    r"|(?:[\w'’]{1,20},? ){0,4}(?:it|they|that|this|these|those|he|she|him|her|them|their|its|his"
+    r"|both|neither|such)\b",
     re.IGNORECASE,
 )
-"""Words at the beginning of a sentence that refer to the one before it."""
-_TAIL = 8
+"""The beginning of a sentence that refers to the one before it: a connective, or soon a pronoun."""
+_PASSAGE, _TAIL = 400, 8
 _SOUND, _MANY_SOUNDS = re.compile(r"\{[a-z]{3,20}\}"), 5
 """A mark of a transcript, and in how many messages it stands."""
 
@@ -323,8 +325,8 @@ def _ranked(
 ) -> list[_Sentence]:
     """Return the sentences that add something, in order, each with the room that it needs.
 
-    The next best is always the one whose new terms are worth most for its length. Where no
-    assistant speaks, one that refers to the sentence before it takes that along.
+    The next best is always the one whose new terms are worth most for its length. In a long talk
+    among users these are passages, since single sentences of it are not understood.
     """
     are_users = all(message.is_user for message in messages)
     weights = _weights(sentences, messages, total)
@@ -333,19 +335,18 @@ def _ranked(
         len(each.text) + _SENTENCE_COST + len(messages[each.message].speaker) for each in sentences
     ]
 
-    def needed(place: int) -> list[int]:
-        before = _referent(sentences, place) if are_users else place
-        return [place] if before == place or before in places else [before, place]
+    length = _PASSAGE if len(messages) >= _LONG_TALK else 0
+    single = [[place] for place in range(len(sentences))]
+    passages = _passages(sentences, length) if are_users else single
 
-    def worth(place: int) -> float:
-        both = needed(place)
+    def worth(passage: int) -> float:
         gain = sum(
             weights[term] * sentences[each].factor
-            for each in both
+            for each in passages[passage]
             for term in sentences[each].terms
             if term not in held
         )
-        return -gain / sum(costs[each] for each in both)
+        return -gain / sum(costs[each] for each in passages[passage])
 
     def take(place: int) -> None:
         nonlocal size
@@ -353,24 +354,33 @@ def _ranked(
         places[place] = size
         held.update(sentences[place].terms)
 
-    queue = [(worth(place), place) for place in range(len(sentences)) if place not in places]
+    queue = [(worth(passage), passage) for passage in range(len(passages))]
     heapify(queue)
     while queue:
-        _, place = heappop(queue)
-        now = 0.0 if place in places else worth(place)
+        _, passage = heappop(queue)
+        now = worth(passage)
         if queue and now > queue[0][0]:
-            heappush(queue, (now, place))
+            heappush(queue, (now, passage))
         elif now:
-            for each in needed(place):
+            for each in passages[passage]:
                 take(each)
     return [sentences[place]._replace(at=places[place]) for place in sorted(places)]
 
 
-def _referent(sentences: Sequence[_Sentence], place: int) -> int:
-    """Return the place of the sentence to which one refers, or its own."""
-    each, before = sentences[place], sentences[place - 1]
-    is_next = before.message == each.message and before.number == each.number - 1
-    return place - 1 if is_next and _REFERS.match(each.text) else place
+def _passages(sentences: Sequence[_Sentence], length: int) -> list[list[int]]:
+    """Return the places of the sentences of passages of about `length` characters.
+
+    None begins with a sentence that refers to the one before it, unless that gets long.
+    """
+    passages, size = list[list[int]](), 0
+    for place, each in enumerate(sentences):
+        refers = _REFERS.match(each.text) and size <= 2 * _PASSAGE
+        if place == 0 or (size > length and not refers):
+            passages.append([])
+            size = 0
+        passages[-1].append(place)
+        size += len(each.text)
+    return passages
 
 
 def _weights(

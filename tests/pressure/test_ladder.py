@@ -24,7 +24,7 @@ from polycontext.pressure.gist import (
     summary_text,
     summary_turn,
 )
-from polycontext.pressure.ladder import Ladder
+from polycontext.pressure.ladder import FULL_TOKENS, Ladder
 from polycontext.pressure.plan import plan_at
 from polycontext.testing import FAST
 from polycontext.testing.strategies import Head, lived_windows, reaches
@@ -177,6 +177,7 @@ def test_other_arguments_and_unanswered_calls_supersede_nothing() -> None:
         ("book", "Booked as HX12.", "Booked as HX13.", False),
         ("book", "Booked as HX12.", "HX12 is booked already.", True),
         ("get_booking", "HX12 and HX13 are open.", "HX13 is open.", True),
+        ("edit", "The file is updated.", "The file is updated.", False),
         ("get_booking", "HX12 is open.", "Error: the harbour does not answer.", False),
     ],
 )
@@ -187,7 +188,7 @@ def test_no_identifier_of_what_was_done_is_superseded(
     turns = [
         turn
         for text in (f"{first} {words(1, 60)}", f"{later} {words(1, 60)}")
-        for turn in (calls(tool, arguments='{"berth": "B"}'), result(0, text))
+        for turn in (calls(tool, arguments='{"path": "B"}'), result(0, text))
     ]
     window = extended(opened(), [*turns, *talk(2)])
     ladder = ContextProjector(reach=Reach(keep_recent=0)).ladder(window)
@@ -641,6 +642,26 @@ def test_the_recent_tail_stands_whole_up_to_its_share() -> None:
         assert [turn.resource_id for turn in done.window.all_turns()[3:]] == [
             f"t{number}" for number in range(15 - whole, 16)
         ]
+
+
+@pytest.mark.parametrize(
+    ("turns", "share", "least", "most"),
+    [
+        (talk(900), 0.5, FULL_TOKENS, 1.5 * FULL_TOKENS),
+        (talk(900), 0.05, 0.5, 0.65),
+        ([user(words(each, 12)) for each in range(900)], 0.2, 0.2, 0.4),
+        ([user(words(each, 12)) for each in range(900)], 0.04, 0.02, 0.12),
+    ],
+)
+def test_recent_turns_get_what_a_full_gist_leaves(
+    turns: list[Turn], share: float, least: float, most: float
+) -> None:
+    """It is full from so many tokens; a thin one of users alone is of no use."""
+    window = extended(opened(1_000_000), [*turns, user("Well?")])
+    room = int(share * window.tokens)
+    done = HEAD.commit(window, HEAD.fulfil(HEAD.plan_within(window, room)))
+    tail = sum(turn.tokens or 0 for turn in done.window.all_turns() if not turn.is_gist)
+    assert least <= (room - tail if most > 1 else (room - tail) / room) <= most
 
 
 def test_a_window_that_needs_no_gist_gets_none() -> None:

@@ -69,6 +69,9 @@ def test_code_is_no_prose(text: str, expected: list[str]) -> None:
     ("text", "expected"),
     [
         ("<system-reminder>\nAsk first.\n</system-reminder>\nGo on.", ["Go on."]),
+        ('<teammate-message id="a">\nAsk first.\n</teammate-message>\nGo on.', ["Go on."]),
+        ("<user-message>\nAsk first.\n</user-message>", ["Ask first."]),
+        ("Base directory for this skill: /skills/ask\n\n# Ask\n\nAsk first.", []),
         ("<local-command-stdout>Ask first.</local-command-stdout>", []),
         ("Go on. <env_details>\nAsk first.\n\nWait.</env_details> Stop.", ["Go on.", "Stop."]),
         ("<reminderInstructions>Ask first.</reminderInstructions>", []),

@@ -301,6 +301,29 @@ def test_a_few_lines_that_were_read_before_an_edit_are_not_told() -> None:
     assert "src/quays.py ->" not in edited
 
 
+def test_a_line_that_a_search_found_is_not_told_once_an_edit_removed_it() -> None:
+    """Others of its lines stand at their numbers."""
+    found = ran("grep -n moor src/*.py", "src/a.py:7:moor(quay, 3)\nsrc/b.py:9:moor(quay, 4)")
+    given = {"path": "src/a.py", "old_string": "moor(quay, 3)", "new_string": "tie(quay)"}
+    edit = called("str_replace", json.dumps(given), "ok", "b")
+    assert "src/a.py:7:moor(quay, 3)" in summarise(found, 900)
+    edited = summarise([*found, *edit], 900)
+    assert "src/a.py:7" not in edited
+    assert "src/b.py:9:moor(quay, 4)" in edited
+
+
+def test_an_outcome_for_a_task_that_others_followed_is_told_in_short() -> None:
+    """Of what is finished the end is enough."""
+    text = "\n".join(f"berth {n} of quay {n * 7} is dry and swept" for n in range(12))
+    asked = "Now see to the lamps of quay {}, and write down what you find there, berth by berth."
+    tasks = [user(asked.format(number)) for number in range(3)]
+    long, short = (
+        next(item.variants[0] for item in items_of(read(each)) if "quay 77" in item.variants[0])
+        for each in ([*ran("sweep", text)], [*ran("sweep", text), *tasks])
+    )
+    assert len(short) <= 300 < len(long)
+
+
 def test_output_of_numbered_lines_is_a_file_that_was_read() -> None:
     """It is nothing that was done, also if nobody says which file it is."""
     lines = "\n".join(f"  {number}→quay_{number} = {number * 7}" for number in range(1, 5))

@@ -30,6 +30,24 @@ def test_an_overwritten_edit_is_part_of_the_later_one() -> None:
     ]
 
 
+def test_an_edit_that_writes_most_lines_again_overwrites_one_whose_text_before_is_not_known() -> (
+    None
+):
+    """Records of edits often leave out what was replaced."""
+    first, again = (
+        called("insert", path="wall.py", insert_text=f"def wall():\n    paint = {paint}\n    dry()")
+        for paint in ("red", "blue")
+    )
+    (text,) = told([*first, *again])
+    assert "red" not in text
+    assert "blue" in text
+    (text,) = told(
+        [*first, *called("insert", path="wall.py", insert_text="def door():\n    oak()")]
+    )
+    assert "red" in text
+    assert "oak" in text
+
+
 @pytest.mark.parametrize(
     "undo",
     [
@@ -333,3 +351,26 @@ def test_a_hostile_script_is_read_in_linear_time(unit: str) -> None:
         return told([*called("write", path="fix.py", content=script), *ran("python fix.py")])
 
     assert growth(read_script, 5_000) < BOUND
+
+
+def test_a_failed_edit_whose_text_stands_is_not_told() -> None:
+    """It had been applied before."""
+    failed = replaced("wall.py", "plain", "red", "Error: not found in wall.py")
+    assert told([*RED, *failed]) == ["edited wall.py:\n- plain\n+ red"]
+
+
+def test_an_edit_for_a_task_that_others_followed_is_told_in_a_few_lines() -> None:
+    """Who needs more reads the file."""
+    long = called("write", path="wall.py", content="\n".join(f"row_{n} = {n}" for n in range(9)))
+    tasks = [
+        turn for n in range(3) for turn in talk(f"{n} Now paint the next wall of the barn. " * 3)
+    ]
+    assert len(told(long)[0].splitlines()) > 9
+    assert len(told([*long, *tasks])[0].splitlines()) <= 4
+
+
+def test_brackets_alone_are_no_line_of_a_short_variant() -> None:
+    """They tell nothing."""
+    text = "{\n}\n" * 9 + "paint(red)\n"
+    (item,) = edit_items(read(called("edit", path="a.js", new_string=text)), total=1)
+    assert any("paint(red)" in each for each in item.variants[1:])

@@ -146,6 +146,38 @@ def test_an_earlier_report_is_told_in_short() -> None:
     assert first.score < last.score
 
 
+def test_what_only_rejoices_or_announces_is_not_told() -> None:
+    """It tells nothing, and is often refuted."""
+    report = "Perfect! The mast works exactly as wanted!\nMast 7 holds.\nIts stays are of steel."
+    (item,) = found([*talk("Go."), *ran("look", "ok"), assistant(report)])
+    assert item.variants[0] == "assistant: Mast 7 holds.\nIts stays are of steel."
+    code = "\n".join(f"mast_{number} = {number}" for number in range(20))
+    shown = assistant(
+        f"Here are the minimal and precise changes for all of the masts:\n```\n{code}\n```"
+    )
+    assert found([*talk("Go."), *ran("look", "ok"), shown]) == []
+
+
+def test_a_report_stands_with_what_the_user_objected_or_answered() -> None:
+    """What the user only asks next is no answer."""
+    report = "The lamp is mended and shines. It has a new bulb of forty watts."
+    for reply, is_told in (("No, it is still dark.", True), ("Thanks. Paint the mast.", False)):
+        (item,) = found([*talk("Mend it."), *ran("mend", "ok"), assistant(report), user(reply)])
+        assert (f"(user then: {reply})" in item.variants[0]) is is_told
+    asked = assistant(f"{report} Shall I paint it?")
+    (item,) = found([*talk("Mend it."), *ran("mend", "ok"), asked, user("Yes. " * 90)])
+    assert item.variants[0].endswith("[…])")
+
+
+def test_code_in_a_report_that_an_edit_removed_is_not_told() -> None:
+    """It is not so any more."""
+    report = "The mast leans.\nIt says: mast.angle = degrees(4, side)\nThe stays hold."
+    turns = [*talk("Look."), *ran("look", "ok"), assistant(report), *talk("Mend it.")]
+    edit = called("edit", file_path="a", old_string="mast.angle = degrees(4, side)", new_string="x")
+    assert "mast.angle" in found(turns)[0].variants[0]
+    assert "The mast leans.\n[… 1 line]\nThe stays hold." in found([*turns, *edit])[0].variants[0]
+
+
 def test_json_arguments_that_are_no_plan_are_no_plan() -> None:
     """Neither are numbers or plain lists."""
     for value in ([1, 2], {"a": [1, 2]}, {"a": 3}, {"todo": ["one", "two"]}):

@@ -9,7 +9,9 @@ from polycontext.pressure.notes import find_sources
 from polycontext.pressure.notes.events import Event, Happening
 from polycontext.pressure.notes.items import Item, Section
 from polycontext.pressure.notes.lines import NEW_LINE, TITLES
-from polycontext.pressure.notes.note import write_note
+from polycontext.pressure.notes.note import items_of, write_note
+from polycontext.pressure.notes.reading import read_events
+from polycontext.testing import FAST
 from polycontext.window import Turn
 from tests.pressure.notes.conversations import ran
 from tests.pressure.notes.extractive_samples import (
@@ -32,6 +34,18 @@ def test_standing_constraints_go_first() -> None:
         *BUSY_TALK[15:],
     ]
     assert "From now on never push to main." in summarise(turns, 14)
+
+
+def test_what_came_after_the_last_message_of_the_user_has_a_heading() -> None:
+    """That message stays behind the note, so nobody could tell otherwise."""
+    text = "\n".join(f"berth {n} of the north quay is dry" for n in range(9))
+    events = [*read_events(ran("sweep north", text), 0), *read_events(ran("light", text), 3)]
+    standing = read_events([user("Now the lamps, please.")], 2)
+    items = items_of(events, standing)
+    note = write_note(items, events, 400, FAST, standing=standing)
+    before, after = note.split("\nSince the user's last message:\n")
+    assert "`sweep north`" in before
+    assert after.startswith("`light`")
 
 
 def test_only_users_and_the_system_lay_down_rules() -> None:

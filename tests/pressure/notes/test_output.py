@@ -147,13 +147,14 @@ def test_progress_installers_prompts_and_frames_of_a_harness_go() -> None:
         "Collecting pomology==2.1\n  Downloading pomology-2.1-py3-none-any.whl (12 kB)\n"
         "     ━━━━━━━━━━━━━━━━━━━━ 12.0/12.0 kB 3.1 MB/s eta 0:00:00\n"
         " 10%|█         | 1/10\r100%|██████████| 10/10\n"
+        "> Task :press:compile UP-TO-DATE\n> Task :press:jar\n"
         "pressing crate 1\rpressing crate 2\rpressed 2 crates\n"
         "\x1b[32mSuccessfully installed pomology-2.1\x1b[0m\n</output>\n----\n"
     )
     assert telling_lines(text) == [
         "pressed 2 crates",
         "Successfully installed pomology-2.1",
-        "[… 4 progress lines]",
+        "[… 6 progress lines]",
     ]
     assert outcome(text) == (
         "\n".join(telling_lines(text)),

@@ -198,6 +198,32 @@ def test_what_the_call_says_or_all_records_have_goes_last() -> None:
         assert "2031" not in item.variants[-1]
 
 
+def test_equal_entries_of_several_numbers_are_one_record() -> None:
+    """It names the numbers, of many the first and the last."""
+    legs = [[{"leg_id": f"L{name}", "from": "Skagen", "hours": 3}] for name in "7877"]
+    first, other = record_items(0, legs, lambda term: 0.0, "", 0.0)
+    assert first.variants[0].startswith("#1, #3, #4")
+    assert other.variants[0].startswith("#2")
+    (many,) = record_items(0, legs[:1] * 40, lambda term: 0.0, "", 0.0)
+    assert many.variants[0].startswith("#1, #2, #3, #4, #5, […], #40")
+    assert many.of == 1
+
+
+def test_a_value_that_the_name_of_its_record_has_is_not_told_again() -> None:
+    """It tells nothing."""
+    (card,) = record_items(
+        0, {"id": "card_77", "source": "card", "left": 9}, lambda term: 0.0, "", 0.0
+    )
+    assert card.variants == ("card_77: left 9",)
+
+
+def test_a_record_without_an_id_is_told_with_its_name() -> None:
+    """A date of birth without one is nobody's."""
+    guest = {"dob": "1990-01-02", "first_name": "Mia", "last_name": "Li", "meal": "fish " * 60}
+    (mia,) = record_items(0, [guest], lambda term: 0.8 * ("-" in term), "", 0.0)
+    assert "last_name Li" in mia.variants[-1]
+
+
 def test_a_parent_is_named_once_and_what_is_left_out_is_counted() -> None:
     """A group opens with its call, also where its first records are left out."""
     seats = [{"seat_id": f"A{row}", "price": row, "note": "near the window, " * 4} for row in "789"]

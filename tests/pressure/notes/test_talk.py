@@ -232,6 +232,19 @@ def test_a_sentence_of_users_alone_takes_along_what_it_refers_to() -> None:
     assert item.variants[-1].startswith("user: The old barn is quiet.")
 
 
+def test_a_long_talk_among_users_is_told_in_passages() -> None:
+    """None begins with a sentence that refers to another one."""
+    told = [
+        f"Crate {n} is from Lemvig. It weighs {n * 3} kilos. They sold it to Ana."
+        for n in range(60)
+    ]
+    items = talk_items(said(*told, names=["Bo", "Ida"]), 60, 900)
+    best = sorted(sorted(items, key=lambda item: -item.score)[:8], key=lambda item: item.event)
+    assert best[0].variants[-1].startswith(("Bo: Crate", "Ida: Crate"))
+    gaps = [after.event - before.event for before, after in pairwise(best)]
+    assert gaps.count(1) >= 5
+
+
 def test_statements_are_told_before_questions() -> None:
     """With the same words, what is known says more than what was asked."""
     events = said(
