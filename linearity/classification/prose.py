@@ -165,7 +165,7 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
 
 def _own_words(text: str) -> str:
     """Return `text`, at the same length, without elements of others and tags around the user's."""
-    if _LOADED.match(text):
+    if is_loaded(text):
         return "\n" * len(text)
     rest = without_elements(text, is_of_others)
     return _TAG.sub(_untagged, rest) if "</" in rest else rest
@@ -210,6 +210,11 @@ def is_of_others(name: str) -> bool:
     """Return whether an element of this name holds what the user did not write."""
     is_own = _OWN.search(name) and not _HOSTS.search(name)
     return not is_own and _OTHERS.match(name) is not None
+
+
+def is_loaded(text: str) -> bool:
+    """Return whether a message is the text of a skill, which the host of an agent loaded."""
+    return _LOADED.match(text) is not None
 
 
 def is_reminder(name: str) -> bool:

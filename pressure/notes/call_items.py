@@ -397,6 +397,18 @@ class CallTeller:
             return Section.TASK
         return Section.KNOWN if any(term in shown for term in self._asked) else None
 
+    def _was_retried(self, place: int) -> bool:
+        """Return whether a later call did what a failed one should have done."""
+        failed = self.events[place]
+        name = failed.path.rpartition("/")[2]
+        if failed.effect == Effect.EDIT and self._edits.get(name, -1) > failed.turn:
+            return True
+        given = strong_terms(failed.arguments)
+        return not failed.command and any(
+            each.name == failed.name and not each.failed and given <= strong_terms(each.arguments)
+            for each in (*self.events[place + 1 :], *self.standing)
+        )
+
     def _told_runs(self) -> Iterator[Item]:
         """Yield each command once, with its last outcome and how often it was run."""
         again = {event.command or _answer_key(event) for event in self.standing}
@@ -409,7 +421,7 @@ class CallTeller:
                 continue  # What is open of the list is told as open.
             # What the same command says in the view is the latest.
             is_shown = (event.command or _answer_key(event)) in again
-            if is_shown and event.command:
+            if (is_shown and event.command) or (event.failed and self._was_retried(place)):
                 continue
             texts = outcome(event.text, self._seen)
             times = _times([self.events[each] for each in places])

@@ -78,12 +78,11 @@ def _items(
                 variants = brief or variants[-1:]
             yield item(last, EDITED - FINISHED * (last < finished), *variants)
     for path, steps in files.failed.items():
-        told = [step for step in steps if step.event >= 0]
-        if told and not any(step.event < 0 for step in steps):
+        last = steps[-1].event
+        if last >= finished and not any(step.event < 0 for step in steps):
             says = f"failed to edit {path or 'a file'}"
-            last = told[-1].event
-            lines = "" if last < finished else _listed(*changed_lines(told[-1].edit), _FEW_LINES)
-            yield item(last, EDITED - FINISHED * (last < finished), f"{says}{_told(lines)}", says)
+            lines = _listed(*changed_lines(steps[-1].edit), _FEW_LINES)
+            yield item(last, EDITED, f"{says}{_told(lines)}", says)
     gone = {path: step.event for path, step in files.removed.items() if step.event >= 0}
     if gone:
         path = [*gone][-1]

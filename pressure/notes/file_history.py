@@ -153,7 +153,11 @@ class FileHistory:
 
     def _change(self, place: int, path: str, edit: Event) -> None:
         # A block that failed beside others of its message failed after all.
-        failed = [step for step in self.failed.pop(path, ()) if step.edit.turn == edit.turn]
+        ends = _ends_of(path)
+        others = [name for name in self.failed if name == path or _is_one(ends, _ends_of(name))]
+        failed = [
+            step for name in others for step in self.failed.pop(name) if step.edit.turn == edit.turn
+        ]
         self.failed |= {path: failed} if failed else {}
         self.removed.pop(path, None)
         before = self.steps.setdefault(path, [])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from polycontext.linearity.classification.prose import is_reminder, without_elements
+from polycontext.linearity.classification.prose import is_loaded, is_reminder, without_elements
 from polycontext.window import Role, Turn
 from polycontext.window.items import attachment_of, fenced_text
 from polycontext.window.items.attachment import attached_outline
@@ -140,9 +140,9 @@ class _Reader:
                 self.events[place : place + 1] = call_events(made, shell, None)
             self._answered(place, _OBSERVATION_HEAD.sub("", text, count=1), turn)
             return
-        expands, self.expands = self.expands, ""
+        expands, self.expands = self.expands or "skill" * is_loaded(text), ""
         if expands:
-            # The host puts the text of the command that the user named behind it.
+            # The host puts the text of a skill, or of the command that the user named, behind it.
             text = excerpt(text)
             self.events.append(
                 base._replace(happening=Happening.CALL, effect=Effect.READ, name=expands, text=text)

@@ -40,8 +40,9 @@ NEEDED = 50.0
 """What the worth of a term gains that the last request names: a pair with it is always told."""
 
 _ASKED = 40.0
-_SUM, _SYMBOL = 0.6, 0.3
-"""The worth of an amount, and of a term that is joined by underscores, beside that of an id."""
+_SUM, _SYMBOL, _PERSON = 0.6, 0.3, 0.3
+"""The worth of an amount, of a term that is joined by underscores, and of the name of a person
+without an id, beside that of an id."""
 
 _FEW_PAIRS = 4
 """So many pairs that tell something are told all: the one that is left out could be the answer."""
@@ -162,7 +163,8 @@ class _RankedLine(NamedTuple):
         worths = {
             # A person without an id is known by the name.
             key: (
-                _worth_of(key, value, worth) + (not is_named and _NAME.fullmatch(key) is not None)
+                _worth_of(key, value, worth)
+                + _PERSON * (not is_named and _NAME.fullmatch(key) is not None)
             )
             * (_SAID if _is_said(value, asked) else same.get((key, str(value)), 1.0))
             for key, value in record.pairs.items()
