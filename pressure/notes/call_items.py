@@ -477,7 +477,7 @@ class CallTeller:
                 )
                 continue
             if event.effect == Effect.READ and (event.path or _SHOWS.match(event.command)):
-                named.append(f"{label} ({count_lines(body)} lines)")
+                named.append(f"{label} ({count_lines(lines)} lines)")
             elif not event.path and not event.command:
                 # What a service answered may not be there again.
                 text = "\n".join(body)
