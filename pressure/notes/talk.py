@@ -348,12 +348,6 @@ def _ranked(
         )
         return -gain / sum(costs[each] for each in passages[passage])
 
-    def take(place: int) -> None:
-        nonlocal size
-        size += costs[place]
-        places[place] = size
-        held.update(sentences[place].terms)
-
     queue = [(worth(passage), passage) for passage in range(len(passages))]
     heapify(queue)
     while queue:
@@ -362,8 +356,9 @@ def _ranked(
         if queue and now > queue[0][0]:
             heappush(queue, (now, passage))
         elif now:
-            for each in passages[passage]:
-                take(each)
+            size += sum(costs[each] for each in passages[passage])
+            places |= dict.fromkeys(passages[passage], size)
+            held.update(*(sentences[each].terms for each in passages[passage]))
     return [sentences[place]._replace(at=places[place]) for place in sorted(places)]
 
 
@@ -374,7 +369,8 @@ def _passages(sentences: Sequence[_Sentence], length: int) -> list[list[int]]:
     """
     passages, size = list[list[int]](), 0
     for place, each in enumerate(sentences):
-        refers = _REFERS.match(each.text) and size <= 2 * _PASSAGE
+        is_next = length > 0 or each.message == sentences[place - 1].message
+        refers = is_next and size <= 2 * _PASSAGE and _REFERS.match(each.text)
         if place == 0 or (size > length and not refers):
             passages.append([])
             size = 0
