@@ -16,9 +16,7 @@ from polycontext.testing.strict import (
 )
 from polycontext.testing.strict.provider import StrictProvider
 from polycontext.window import InvalidMessagesError
-from tests.testing.strict.bad_anthropic import BAD
-from tests.testing.strict.bad_chat import chat_requests
-from tests.testing.strict.bad_responses import responses_requests
+from tests.testing.strict.bad_requests import BadRequest, bad_requests
 
 PROVIDERS: Mapping[str, Any] = {
     "anthropic": StrictAnthropic,
@@ -43,17 +41,17 @@ USAGE = {
     "openai-responses": ("usage", "input_tokens"),
     "gemini": ("usageMetadata", "promptTokenCount"),
 }
-BAD_REQUESTS: list[tuple[str, Any]] = [
-    *(("anthropic", bad) for bad in BAD),
-    *(("openai", bad) for bad in chat_requests()),
-    *(("openai-responses", bad) for bad in responses_requests()),
+BAD_REQUESTS = [
+    (name, bad)
+    for name in ("anthropic", "openai", "openai-responses")
+    for bad in bad_requests(name)
 ]
 
 
 @pytest.mark.parametrize(
     ("provider", "bad"), BAD_REQUESTS, ids=[f"{name}: {bad.name}" for name, bad in BAD_REQUESTS]
 )
-def test_a_bad_request_is_refused_for_its_own_reason(provider: str, bad: Any) -> None:
+def test_a_bad_request_is_refused_for_its_own_reason(provider: str, bad: BadRequest) -> None:
     """Rule, place, status, wording, `param` and `code` are the vendor's, and the check agrees."""
     with pytest.raises(RequestRefusedError) as refused:
         PROVIDERS[provider](lambda _: "no").create(bad.request)

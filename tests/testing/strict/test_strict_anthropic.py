@@ -13,7 +13,7 @@ from polycontext.testing.strict import (
     overloaded,
     overloaded_midway,
 )
-from tests.testing.strict.bad_anthropic import ASK, result, text, user
+from tests.testing.strict.anthropic_blocks import ASK, result, text, user
 
 REQUEST: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [ASK]}
 

@@ -21,7 +21,7 @@ from polycontext.testing.strict import (
     rate_limited,
 )
 from polycontext.window.providers.layout import without
-from tests.testing.strict.bad_anthropic import ASK, TOOL, result, user
+from tests.testing.strict.anthropic_blocks import ASK, TOOL, result, user
 from tests.testing.strict.test_strict_anthropic import thinks
 
 REQUEST: dict[str, Any] = {"model": "claude", "max_tokens": 99, "messages": [ASK], "tools": [TOOL]}
