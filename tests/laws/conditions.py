@@ -83,10 +83,6 @@ def has_gist(window: ContextWindow) -> bool:
 
 
 SEEN: list[tuple[str, str, Condition]] = [
-    ("promote_raises_or_refuses", "a known id",
-     lambda given: given["resource_id"] in given["ledger"]),
-    ("promote_raises_or_refuses", "a new id",
-     lambda given: given["resource_id"] not in given["ledger"]),
     ("a_constraint_can_be_quoted", "a constraint", lambda given: "never" in given["content"]),
     ("positions_outside_are_refused", "a position outside",
      lambda given: not 0 <= given["place"] <= given["store"].last),

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -12,8 +11,6 @@ from statemachine import State
 
 from polycontext.agents import AgentMachine
 from polycontext.base import Law
-from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.linearity.tag import Tag
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
@@ -63,50 +60,6 @@ class Named:
 
     def __repr__(self) -> str:
         return self.name
-
-
-# --- ledgers --------------------------------------------------------------
-
-_SHORT_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-RESOURCE_CLASSES = st.sampled_from(ResourceClass)
-IDS = st.sampled_from(["t1", "t2", "t3", "g1", "ab", "é", "日本", "0"]) | _SHORT_TEXTS.filter(bool)
-TAGS = st.builds(
-    Tag,
-    RESOURCE_CLASSES,
-    provenance=_SHORT_TEXTS,
-    rationale=_SHORT_TEXTS,
-    when=st.datetimes(timezones=st.just(UTC)),
-)
-
-
-@st.composite
-def ledgers(draw: st.DrawFn) -> LinearityMap:
-    """Draw a ledger with a history: tags, promotions, drops, and a fork."""
-    ledger = LinearityMap()
-    for resource_id, tag in draw(st.dictionaries(IDS, TAGS, max_size=8)).items():
-        if resource_id in ledger:
-            continue
-        ledger = ledger.tag(
-            resource_id,
-            tag.resource_class,
-            provenance=tag.provenance,
-            rationale=tag.rationale,
-            when=tag.when,
-        )
-        if draw(st.booleans()):
-            ledger.tag("another branch", ResourceClass.REQUIRED)
-        if tag.resource_class is ResourceClass.DROPPABLE and draw(st.booleans()):
-            ledger = ledger.drop(resource_id)
-        if tag.resource_class < ResourceClass.PRESERVED and draw(st.booleans()):
-            ledger = ledger.promote(
-                resource_id, ResourceClass.PRESERVED, rationale=draw(_SHORT_TEXTS)
-            )
-    return ledger
-
-
-def _known_ids(known: Known) -> st.SearchStrategy[str]:
-    ids = list(known.get("ledger", ()))
-    return st.sampled_from(ids) | IDS if ids else IDS
 
 
 # --- stores ---------------------------------------------------------------
@@ -383,10 +336,6 @@ _DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
     "workers": lambda _: st.lists(WORKERS, min_size=1, max_size=4),
     "answerer": lambda _: WORKERS,
     "project": lambda _: st.just(project),
-    "ledger": lambda _: ledgers(),
-    "resource_id": _known_ids,
-    "resource_class": lambda _: RESOURCE_CLASSES,
-    "requests": lambda known: st.lists(st.tuples(_known_ids(known), RESOURCE_CLASSES), max_size=6),
     "wire": lambda _: st.sampled_from([get_format(provider) for provider in Provider]),
     "store": lambda _: stores(),
     "view": lambda _: st.sampled_from(READINGS),
