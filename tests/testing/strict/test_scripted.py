@@ -152,16 +152,3 @@ def test_responses_takes_its_answers_back_and_stores_none() -> None:
         with pytest.raises(RequestRefusedError, match="not found") as caught:
             strict.create(request | {field: "resp_1"})
         assert caught.value.param == field
-
-
-def test_chat_streams_calls_and_usage() -> None:
-    """A call is streamed in pieces; the usage is there if it was asked for."""
-    call = {"function": {"name": "look", "arguments": '{"at": "the far end of the pond"}'}}
-    strict = StrictChat(lambda _: {"tool_calls": [call]})
-    asked = {"stream": True, "stream_options": {"include_usage": True}}
-    *_, last, end = (event.data for event in strict.stream(REQUESTS["openai"] | asked))
-    assert (end, last["choices"]) == ("[DONE]", [])
-    answer = strict.create(REQUESTS["openai"])
-    assert last["usage"] == answer["usage"]
-    assert answer["choices"][0]["finish_reason"] == "tool_calls"
-    assert strict.create(REQUESTS["openai"])["id"] != answer["id"]

@@ -3,11 +3,10 @@
 from functools import partial
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.testing.strict import Break, RequestRefusedError, StrictChat, check_request
+from polycontext.testing.strict import RequestRefusedError, StrictChat, check_request
 from polycontext.testing.strict.provider import Event
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import check
@@ -134,32 +133,6 @@ def test_chunks() -> None:
         )
         == "No."
     )
-
-
-def test_a_stream_is_judged_before_it_begins() -> None:
-    """A bad streaming request is refused at once, and a stream breaks where the script says."""
-    provider = StrictChat(lambda _: "a", faults={2: Break(events=1)})
-    with pytest.raises(RequestRefusedError, match="empty-list"):
-        provider.stream({"model": MODEL, "messages": [], "stream": True})
-    events = provider.stream(
-        {"model": MODEL, "messages": [{"role": "user", "content": "hi"}], "stream": True}
-    )
-    next(events)
-    with pytest.raises(ConnectionResetError):
-        next(events)
-
-
-def test_error_body() -> None:
-    """A refusal travels with the vendor's four fields."""
-    with pytest.raises(RequestRefusedError) as caught:
-        StrictChat(lambda _: "a").create({"model": MODEL, "messages": []})
-    body = StrictChat(lambda _: "a").error_body(caught.value)["error"]
-    assert (body["type"], body["param"], body["code"]) == (
-        "invalid_request_error",
-        "messages",
-        "empty_array",
-    )
-    assert body["message"].startswith("Invalid 'messages': empty array.")
 
 
 KEYS = [
