@@ -14,7 +14,7 @@ from polycontext.testing.strict import (
     StrictResponses,
     check_request,
 )
-from polycontext.testing.strict.provider import StrictProvider
+from polycontext.testing.strict.scripted import Scripted
 from polycontext.window import InvalidMessagesError
 from tests.testing.strict.bad_requests import BadRequest, bad_requests
 
@@ -89,7 +89,7 @@ def test_what_is_no_json_is_refused(hostile: Any) -> None:
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_answer_its_stream_and_its_count(provider: str) -> None:
     """The usage of an answer is what the counting endpoint says; a stream ends like the answer."""
-    strict: StrictProvider = PROVIDERS[provider](lambda _: "Plums and pears, in jars on the shelf.")
+    strict: Scripted = PROVIDERS[provider](lambda _: "Plums and pears, in jars on the shelf.")
     request, (usage, tokens) = REQUESTS[provider], USAGE[provider]
     check_request(request, provider)
     answer = strict.create(request)
