@@ -44,13 +44,7 @@ def test_what_is_asked_once_or_told_is_no_constraint(content: str) -> None:
 
 @pytest.mark.parametrize(
     "quote",
-    [
-        '"Never trust a map"',
-        "“Never trust a map”",
-        "«Never trust a map»",
-        "`never --trust a map`",
-        "「絶対に触るな」",
-    ],
+    SENTENCES["quoted"],
 )
 def test_what_is_quoted_states_nothing(quote: str) -> None:
     """Quoted words state no constraint, but the sentence around them still can."""
@@ -65,28 +59,7 @@ def test_a_quotation_is_not_broken_into_sentences() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "> never reply to this",
-        "2026-03-01 12:00:00 must restart",
-        "ERROR must not be empty",
-        "$ git commit --never must",
-        '{"rule": "always"}',
-        "<b>never</b>",
-        "ValueError: must be int",
-        "+// Used when the flag is set, never without it",
-        "+- Always use the events of the file system, not polling",
-        "// Don't show output during watch mode",
-        "-  /* only ever called once */",
-        "+# Don't index saved files",
-        "➜  api git:(main) ✗ never deploy",
-        "⨯ release failed, only version 1 is always supported",
-        "api:lint: never used, remove it",
-        "src/auth.ts:29:5 - error: must not be void",
-        'const db = new Database("only.db");',
-        "export function always(never) {",
-        "tests := []only{",
-        "labels:\tonly, never",
-    ],
+    SENTENCES["pasted"],
 )
 def test_what_is_pasted_states_nothing(line: str) -> None:
     """Quoted mail, logs, commands, data, markup and errors state nothing, but the next line can."""
