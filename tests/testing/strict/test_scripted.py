@@ -1,9 +1,13 @@
 """The strict providers that ship: they judge messages, fields and tools, and answer by script."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
@@ -16,6 +20,7 @@ from polycontext.testing.strict import (
 )
 from polycontext.testing.strict.scripted import Scripted
 from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import check
 from tests.testing.strict.bad_requests import BadRequest, bad_requests
 
 PROVIDERS: Mapping[str, Any] = {
@@ -84,6 +89,37 @@ def test_what_is_no_json_is_refused(hostile: Any) -> None:
         with pytest.raises(RequestRefusedError) as refused:
             strict.create(request | {strict.messages: [message]})
         assert refused.value.status == 400
+
+
+WORDS = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
+KEYS = st.sampled_from(WORDS["keys"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | KEYS | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=15,
+)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(VALUES)
+def test_any_data_are_judged(provider: str, value: Any) -> None:
+    """Whatever JSON data stand there, checks and provider end in their one error or in none."""
+    strict, request = PROVIDERS[provider](lambda _: "no"), REQUESTS[provider]
+    held = dict.fromkeys(("content", "tool_calls", "call_id", "id", "output", "parts"), value)
+    held = value if isinstance(value, dict) else held
+    lists = [value, *([{"role": kind, "type": kind} | held] for kind in WORDS["kinds"])]
+    for messages in lists:
+        body = request | {strict.messages: messages}
+        for judge in (
+            lambda: check(messages, provider),  # noqa: B023 - called at once
+            lambda: check_request(body, provider),  # noqa: B023
+            lambda: strict.create(body),  # noqa: B023
+            lambda: strict.create(body | {"tools": value, "tool_choice": value}),  # noqa: B023
+        ):
+            try:
+                judge()
+            except (InvalidMessagesError, RequestRefusedError) as error:
+                assert error.rule
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -1,14 +1,9 @@
 """The strict Chat Completions: answers, usage, faults, chunks."""
 
-from functools import partial
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from polycontext.testing.strict import RequestRefusedError, StrictChat, check_request
+from polycontext.testing.strict import StrictChat
 from polycontext.testing.strict.provider import Event
-from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import check
 
 MODEL = "gpt-5.6"
@@ -133,49 +128,3 @@ def test_chunks() -> None:
         )
         == "No."
     )
-
-
-KEYS = [
-    "type",
-    "role",
-    "content",
-    "text",
-    "tool_calls",
-    "tool_call_id",
-    "id",
-    "function",
-    "name",
-    "arguments",
-    "refusal",
-    "audio",
-    "image_url",
-    "user",
-    "assistant",
-    "tool",
-]
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.sampled_from(KEYS) | st.text(max_size=2),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5)
-    ),
-    max_leaves=15,
-)
-
-
-check_chat = partial(check_request, provider="openai")
-
-
-@given(VALUES, st.sampled_from(["user", "assistant", "tool", "system", "function"]))
-def test_any_data_are_judged(value: Any, role: str) -> None:
-    """Whatever JSON data stand there, check and provider end in their one error or in none."""
-    message = {"role": role} | (
-        value if isinstance(value, dict) else {"content": value, "tool_calls": value}
-    )
-    for messages in ([message], value):
-        request = {"model": MODEL, "messages": messages, "tools": value, "tool_choice": value}
-        for body in (request, {"model": MODEL, "messages": messages}):
-            for judge in (check_chat, StrictChat(lambda _: "a").create):
-                try:
-                    judge(body)
-                except (InvalidMessagesError, RequestRefusedError) as error:
-                    assert error.rule
