@@ -61,9 +61,15 @@ Strategies = Mapping[str, st.SearchStrategy[Any]]
 NOTHING: Final[Known] = MappingProxyType({})
 
 
-def _as_drawing(given: Drawing | st.SearchStrategy[Any]) -> Drawing:
-    """Return a drawing; a plain strategy ignores the values drawn before it."""
-    return (lambda known: given) if isinstance(given, st.SearchStrategy) else given
+def drawings(given: Mapping[str, Drawing | st.SearchStrategy[Any]]) -> Drawings:
+    """Return the drawing of each name; a plain strategy ignores the values drawn before it."""
+    return MappingProxyType(
+        {
+            name: (lambda _, each=each: each) if isinstance(each, st.SearchStrategy) else each
+            for names, each in given.items()
+            for name in names.split()
+        }
+    )
 
 
 def _one_of(*values: Any) -> st.SearchStrategy[Any]:
@@ -199,9 +205,7 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "answer": lambda known: answers_to(known["form"]),
     "read": _one_of(read_answer),
 }
-PARAMETERS: Final[Drawings] = MappingProxyType(
-    {name: _as_drawing(each) for names, each in _DRAWINGS.items() for name in names.split()}
-)
+PARAMETERS: Final = drawings(_DRAWINGS)
 """The drawing of each parameter that a law may have, in the order in which they are drawn."""
 
 _PLACES = {name: place for place, name in enumerate(PARAMETERS)}

@@ -91,23 +91,7 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
         "$.reasoning.dependency_map[0]",
         "inf is not JSON",
     ),
-    "an integer beyond 64 bits": (
-        b'{"reasoning":{"entities":{"a":18446744073709551616}}}',
-        "$.reasoning.entities.a",
-        "an integer of 65 bits",
-    ),
-    "a lone surrogate": (b'{"version":"\\ud800"}', "$", "not JSON"),
-    "a duplicate key deep inside": (
-        b'{"reasoning":{"entities":{"x":[0,{"a b":1,"a b":2}]}}}',
-        "$",
-        "the key 'a b' occurs twice",
-    ),
     "no object": (b"[]", "$", "list is not an object"),
-    "depth beyond the bound": (
-        b'{"reasoning":{"dependency_map":' + b"[" * 150 + b"]" * 150 + b"}}",
-        "$.reasoning.dependency_map" + "[0]" * 100,
-        "too deep",
-    ),
     "an unknown namespace": (b'{"reasonin":{}}', "$.reasonin", "unknown field. Use reasoning"),
     "an unknown field": (
         b'{"reasoning":{"intents":[{},{"sure":1}]}}',

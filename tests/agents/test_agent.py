@@ -19,7 +19,6 @@ from polycontext.agents.forms import AnswerError
 from polycontext.agents.requests import ModelRequest
 from polycontext.agents.tools import as_data
 from polycontext.base import InvalidOptionError
-from polycontext.nodes import PromptBuilder
 from polycontext.pills import FileResolver
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore
@@ -331,14 +330,6 @@ def test_a_summary_stands_for_earlier_exchanges() -> None:
     readers = {node for node, prompt in prompts.items() if "They look for soup." in prompt}
     assert readers == {"understand", "think", "summarize"}
     assert agent.memory.conversation.reasoning_summary == "r"
-
-
-def test_reply_shows_the_persona() -> None:
-    """The other nodes do not."""
-    agent = agent_of(model := ScriptedModel([UNDERSTOOD, ASKED, "Which?"]), persona={"warmth": 0.9})
-    agent.send("A soup?")
-    sentence = PromptBuilder().describe({"warmth": 0.9})
-    assert [sentence in request.prompt for request in model.requests] == [False, False, True]
 
 
 def test_act_retrieves_what_is_archived() -> None:

@@ -6,6 +6,7 @@ has all of them in its prompt, a node that must not get it has none.
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,50 +85,11 @@ def lived() -> dict[str, str]:
     return {request.node: request.prompt for request in model.requests}
 
 
-# part of a layer: its words, and for understand, think, act, reply whether they must be there
+LAYERS = json.loads(Path(__file__).with_name("consumption.json").read_text(encoding="utf-8"))
+"""By part of a layer: its words, and an x for each of understand, think, act and reply that must
+have them."""
 CELLS: dict[str, tuple[list[str], str]] = {
-    # layer 1
-    "active: full data": (['"ref":"recipe_4"', '"note":"ACTIVE"'], "x.x."),
-    "active: refs and labels": (['recipe_4: "ACTIVE-LABEL"'], ".x.."),
-    "active: labels": (["ACTIVE-LABEL"], "xxxx"),
-    "active: linked": (["LINKED-LABEL"], "xxxx"),
-    "generated: full data": (['"ref":"gen_plan_1"', '"note":"GENERATED"'], "x.x."),
-    "generated: refs and labels": (['gen_plan_1: "GENERATED-LABEL"'], ".x.."),
-    "generated: labels": (["GENERATED-LABEL"], "xxxx"),
-    "retained: full data": (["RETAINED-LABEL", "RETAINED-REASON", '"note":"RETAINED"'], "x..."),
-    "retained: refs": (["recipe_1"], "xx.."),
-    "deleted": (['"label":"REMOVED-LABEL","status":"deleted"'], "x..."),
-    "deleted: refs": (["recipe_3"], "xx.."),
-    "out of mind": (["FORGOTTEN-LABEL"], "...."),
-    "database ids": (["SECRET"], "...."),
-    # layer 2
-    "recent: the exchange under way": (["SAID-NOW"], "xxxx"),
-    "recent: the one before": (["SAID-8", "ANSWERED-8"], "xxxx"),
-    "before the last two": (["SAID-7", "ANSWERED-6", "SAID-5"], "xx.."),
-    "summary": (["user: SAID-2", "assistant: ANSWERED-3"], "xx.."),
-    "engagement": (["Goals: GOAL-6; GOAL-7; PENDING-8"], "xx.x"),
-    "pending": (["QUESTION-8"], "xx.x"),
-    # layer 3
-    "the last turn's decision": (["Decided: clarify: PENDING-8"], ".x.."),
-    "the steps before in full": (["DESCRIBED-7", "NOTE-7", "DOMAIN-7"], ".x.."),
-    "earlier reasoning": (["OUTCOME-1"], ".x.."),
-    "outcomes of the turn before": (["OUTCOME-7"], ".x.."),
-    "own decisions": (["Turn 2: retained recipe_1 (RETAINED-REASON)"], "x..."),
-    "curation": (["Curation: demoted recipe_2"], ".x.."),
-    "phase, and what the user expressed": (
-        ["Phase: narrowing", "User expressed: EXPRESSED-NOW"],
-        ".x.x",
-    ),
-    "this turn's steps, with notes": (["DESCRIBED-NOW", "NOTE-NOW"], "..x."),
-    # what each node must be told besides
-    "what needs no reading": (["DO NOT re-read: recipe_4, gen_plan_1, recipe_1"], ".x.."),
-    "results of this turn's steps": (["Result of step 1: ["], "..x."),
-    "note of the previous step": (["Note of the previous step: NOTE-NOW"], "..x."),
-    "archive": (["turn_7_step_1"], "..x."),
-    "just accomplished": (["Just accomplished: OUTCOME-NOW; OUTCOME-NEXT"], "...x"),
-    # nobody's
-    "facts of closed exchanges": (["Shared ", '"f1"'], "...."),
-    "the machine's state": (["ACCUMULATING", "pressure"], "...."),
+    part: cell for layer in LAYERS.values() for part, cell in layer.items()
 }
 TEXTS = lived()
 

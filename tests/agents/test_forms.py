@@ -14,6 +14,8 @@ from polycontext.agents.answers import Deed, Plan, Understanding
 from polycontext.agents.forms import data_of, parameters_of, read_answer, schema_of, without_words
 from polycontext.base import InvalidDataError, InvalidOptionError
 
+ANSWERS = json.loads(Path(__file__).with_name("broken_answers.json").read_text(encoding="utf-8"))
+
 
 class Mood(StrEnum):
     """A mood."""
@@ -64,15 +66,7 @@ def test_an_answer_is_found_among_other_words(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "{'calls': [{'tool': 'publish', 'arguments': {}}]}",
-        "{ 'text': 'a } b', 'arguments': {}}",
-        '{"calls": [{"tool": "publish" "arguments": {}}]}',
-        '{"text": "a } b" "arguments": {}}',
-        '{"outcome": "I cannot: function main() {} is',
-        '{"a": "never ended\n{}',
-        '[{"a": {"b": oops}, "c": {}}]',
-    ],
+    ANSWERS["with an empty object"],
 )
 def test_nothing_is_read_out_of_a_broken_object(text: str) -> None:
     """An empty object within is no answer, though it fits a form of optional fields."""
@@ -82,17 +76,7 @@ def test_nothing_is_read_out_of_a_broken_object(text: str) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    [
-        '{"}{":1,"x":[',
-        '{"a":"}',
-        '{"intent":',
-        "{",
-        '{"a":"\\"',
-        '{"a":"\n',
-        '{"a":{"b":1}, ',
-        '{"a":' * 900 + "x ",
-        '[{"a":',
-    ],
+    [*ANSWERS["begun again and again"], '{"a":' * 900 + "x "],
 )
 def test_a_broken_answer_is_read_about_once(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many objects it begins, none is decoded anew inside of one that was."""
@@ -139,30 +123,7 @@ def test_a_tools_arguments_have_a_schema_without_the_key() -> None:
     }
 
 
-BROKEN = [
-    "",
-    "Sure!",
-    "[]",
-    "{",
-    '{"intent": "x"}',
-    '{"intent": 1, "confidence": 0.5}',
-    '{"intent": "x", "confidence": "high"}',
-    '{"intent": "x", "confidence": 0.5, "mood": 1}',
-    '{"intent": "x", "intent": "y", "confidence": 0.5}',
-    '{"intent": "x", "confidence": 2.0}',
-    '{"intent": "x", "confidence": NaN}',
-    '{"intent": "x", "confidence": 0.5, "phase": "EXPLORING"}',
-    '{"intent": "x", "confidence": 0.5, "retained": [{"ref": "recipe_1"}]}',
-    '{"intent": "x", "confidence": 0.5, "retained": {"recipe_1": "y"}}',
-    '{"intent": "x", "confidence": 0.5} {"intent": "y", "confidence": 0.5}',
-    '{"intent": "x", "confidence": 0.5, "user_expressed": "\\ud800"}',
-    '{"intent": "x", "confidence": true}',
-    '{"intent": null, "confidence": 0.5}',
-    "{" * 100_000,
-    None,
-    {"role": "assistant", "content": "hm"},
-    '<tool>{"a"}</tool>',
-]
+BROKEN = [*ANSWERS["broken"], "{" * 100_000]
 
 
 @pytest.mark.parametrize("said", BROKEN)

@@ -53,6 +53,7 @@ def test_a_project_replaces_the_prompts_of_nodes(tmp_path: Path) -> None:
     assert "# Aufgabe\nSchritt: {" in prompts["act"][0]
     assert prompts["act"][0].endswith("}\n\nHandle jetzt.")
     assert prompts["reply"][0].endswith("stands.\nSei herzlich.")
+    assert [node for node in prompts if "Sei herzlich." in str(prompts[node])] == ["reply"]
 
 
 def test_a_node_of_a_project_takes_its_instructions_from_a_template() -> None:

@@ -16,6 +16,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import define, field
@@ -30,54 +31,12 @@ from tests.vendors import StrictAnthropic, StrictChat, StrictGemini, StrictRespo
 EXCHANGES = 2
 _EVERY = 5
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_OPENAI = {
-    "type",
-    "properties",
-    "required",
-    "additionalProperties",
-    "items",
-    "enum",
-    "const",
-    "anyOf",
-    "$ref",
-    "$defs",
-    "description",
-    "title",
-    "pattern",
-    "format",
-    "multipleOf",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "minItems",
-    "maxItems",
-}
-"""The keywords of strict structured output (platform.openai.com/docs/guides/structured-outputs)."""
-_GEMINI = {
-    "type",
-    "properties",
-    "required",
-    "additionalProperties",
-    "items",
-    "prefixItems",
-    "enum",
-    "anyOf",
-    "oneOf",
-    "$ref",
-    "$defs",
-    "$id",
-    "$anchor",
-    "description",
-    "title",
-    "format",
-    "minimum",
-    "maximum",
-    "minItems",
-    "maxItems",
-    "propertyOrdering",
-}
-"""The keywords of Gemini's ``responseJsonSchema`` (ai.google.dev/api/generate-content)."""
+KEYWORDS = json.loads(Path(__file__).with_name("schema_keywords.json").read_text())
+"""The keywords of strict structured output of two vendors.
+
+OpenAI's are those of platform.openai.com/docs/guides/structured-outputs, Gemini's those of
+``responseJsonSchema`` (ai.google.dev/api/generate-content).
+"""
 _DEEPEST = 10
 
 
@@ -88,8 +47,8 @@ def faults_of(schema: Any, provider: str, path: str = "$", depth: int = 1) -> It
         return
     if path == "$" and schema.get("type") != "object":
         yield f"{path}: the root is no object"
-    known = {"gemini": _GEMINI, "anthropic": {*schema}}.get(provider, _OPENAI)
-    yield from (f"{path}: {name} is not supported" for name in {*schema} - known)
+    known = schema if provider == "anthropic" else KEYWORDS[provider.removesuffix("-responses")]
+    yield from (f"{path}: {name} is not supported" for name in {*schema} - {*known})
     if provider in ("openai", "openai-responses"):
         told = {
             f"deeper than {_DEEPEST} levels": depth > _DEEPEST,

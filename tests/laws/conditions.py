@@ -83,10 +83,6 @@ def has_gist(window: ContextWindow) -> bool:
 
 
 SEEN: list[tuple[str, str, Condition]] = [
-    ("promote_raises_or_refuses", "a known id",
-     lambda given: given["resource_id"] in given["ledger"]),
-    ("promote_raises_or_refuses", "a new id",
-     lambda given: given["resource_id"] not in given["ledger"]),
     ("a_constraint_can_be_quoted", "a constraint", lambda given: "never" in given["content"]),
     ("positions_outside_are_refused", "a position outside",
      lambda given: not 0 <= given["place"] <= given["store"].last),
@@ -103,12 +99,6 @@ SEEN: list[tuple[str, str, Condition]] = [
     ("sums_equal_recounting", "an empty window", lambda given: not len(given["window"])),
     ("reading_undoes_writing", "calls",
      lambda given: any(turn.tool_calls for turn in given["turns"])),
-    ("view_order_is_antisymmetric", "equal views",
-     lambda given: given["first_view"] == given["second_view"]),
-    ("view_order_is_transitive", "a chain",
-     lambda given: given["first_view"] <= given["second_view"] <= given["third_view"]),
-    ("expand_and_compress_are_adjoint", "a compressed view",
-     lambda given: given["first_view"] <= given["ceiling"]),
     ("order_is_kept", "gists", lambda given: bool(compressed(given).gisted)),
     ("order_is_kept", "drops", lambda given: bool(compressed(given).dropped)),
     ("order_is_kept", "windows that were compressed before",
@@ -136,8 +126,6 @@ SEEN: list[tuple[str, str, Condition]] = [
     ("the_state_is_what_the_guards_say", "a compression",
      lambda given: ContextState.COMPRESSED in states(given)),
     ("a_refused_input_changes_nothing", "a refusal", refused),
-    ("replaying_the_journal_gives_the_session", "a compression",
-     lambda given: has_gist(given["session"].window)),
     ("going_back_restores_what_was", "turns after a compression",
      lambda given: has_gist(given["session"].window)
      and any(isinstance(each.payload, Turn) for each in given["inputs"])),

@@ -1,9 +1,7 @@
 """The inputs of the laws of this folder, beside those that ship with the package."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC
-from types import MappingProxyType
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from attrs import evolve, frozen
@@ -12,8 +10,6 @@ from statemachine import State
 
 from polycontext.agents import AgentMachine
 from polycontext.base import Law
-from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.linearity.tag import Tag
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
@@ -26,14 +22,12 @@ from polycontext.polynomial.machine import Region
 from polycontext.pressure import (
     ContextProjector,
     ExtractiveSummariser,
-    Fidelity,
     Plan,
-    View,
 )
 from polycontext.pressure.plan import plan_at
 from polycontext.pressure.schedule import Schedule
 from polycontext.testing import FAST, conversations, filled, windows
-from polycontext.testing.law_inputs import Known, Strategies, for_parameter, inputs_of
+from polycontext.testing.law_inputs import Known, Strategies, drawings, for_parameter, inputs_of
 from polycontext.testing.law_strategies import projectors
 from polycontext.testing.strategies import (
     CALL_IDS,
@@ -63,50 +57,6 @@ class Named:
 
     def __repr__(self) -> str:
         return self.name
-
-
-# --- ledgers --------------------------------------------------------------
-
-_SHORT_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-RESOURCE_CLASSES = st.sampled_from(ResourceClass)
-IDS = st.sampled_from(["t1", "t2", "t3", "g1", "ab", "é", "日本", "0"]) | _SHORT_TEXTS.filter(bool)
-TAGS = st.builds(
-    Tag,
-    RESOURCE_CLASSES,
-    provenance=_SHORT_TEXTS,
-    rationale=_SHORT_TEXTS,
-    when=st.datetimes(timezones=st.just(UTC)),
-)
-
-
-@st.composite
-def ledgers(draw: st.DrawFn) -> LinearityMap:
-    """Draw a ledger with a history: tags, promotions, drops, and a fork."""
-    ledger = LinearityMap()
-    for resource_id, tag in draw(st.dictionaries(IDS, TAGS, max_size=8)).items():
-        if resource_id in ledger:
-            continue
-        ledger = ledger.tag(
-            resource_id,
-            tag.resource_class,
-            provenance=tag.provenance,
-            rationale=tag.rationale,
-            when=tag.when,
-        )
-        if draw(st.booleans()):
-            ledger.tag("another branch", ResourceClass.REQUIRED)
-        if tag.resource_class is ResourceClass.DROPPABLE and draw(st.booleans()):
-            ledger = ledger.drop(resource_id)
-        if tag.resource_class < ResourceClass.PRESERVED and draw(st.booleans()):
-            ledger = ledger.promote(
-                resource_id, ResourceClass.PRESERVED, rationale=draw(_SHORT_TEXTS)
-            )
-    return ledger
-
-
-def _known_ids(known: Known) -> st.SearchStrategy[str]:
-    ids = list(known.get("ledger", ()))
-    return st.sampled_from(ids) | IDS if ids else IDS
 
 
 # --- stores ---------------------------------------------------------------
@@ -185,24 +135,7 @@ def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
     return _TURNS | results | _next_turns(known)
 
 
-# --- views and plans ------------------------------------------------------
-
-
-def views_over(log: Iterable[str]) -> st.SearchStrategy[View]:
-    """Draw any view of these atoms."""
-    return st.fixed_dictionaries(dict.fromkeys(log, st.sampled_from(Fidelity))).map(View)
-
-
-def _views(known: Known) -> st.SearchStrategy[View]:
-    """Draw a view over the log of the views before it, often one of them or a meet of two."""
-    others = [value for value in known.values() if isinstance(value, View)]
-    if not others:
-        logs = st.integers(0, 4).map(lambda size: [f"t{number + 1}" for number in range(size)])
-        return logs.flatmap(views_over)
-    near = st.sampled_from(others).flatmap(
-        lambda view: st.sampled_from([view, view.meet(others[0])])
-    )
-    return near | views_over(others[0].fidelities)
+# --- plans ------------------------------------------------------
 
 
 def _of_a_window(
@@ -370,47 +303,35 @@ def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
 # --- laws ---
 
 
-_DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]]] = {
-    "session": lambda _: sessions(),
-    "operad": lambda _: st.just(CONTEXT_OPERAD),
-    "product_class": lambda _: MACHINES,
-    "other_machine_class": lambda _: MACHINES,
-    "third_machine_class": lambda _: MACHINES,
-    "empty_window": lambda _: EMPTY_WINDOWS,
-    "operation": lambda _: OPERATIONS,
-    "operations": lambda _: st.lists(OPERATIONS, min_size=1, max_size=5),
-    "tasks": lambda _: TASKS,
-    "workers": lambda _: st.lists(WORKERS, min_size=1, max_size=4),
-    "answerer": lambda _: WORKERS,
-    "project": lambda _: st.just(project),
-    "ledger": lambda _: ledgers(),
-    "resource_id": _known_ids,
-    "resource_class": lambda _: RESOURCE_CLASSES,
-    "requests": lambda known: st.lists(st.tuples(_known_ids(known), RESOURCE_CLASSES), max_size=6),
-    "wire": lambda _: st.sampled_from([get_format(provider) for provider in Provider]),
-    "store": lambda _: stores(),
-    "view": lambda _: st.sampled_from(READINGS),
-    "other_view": lambda _: st.sampled_from(READINGS),
-    "position": _positions,
-    "other_position": _positions,
+_DRAWINGS: Mapping[str, Callable[[Known], st.SearchStrategy[Any]] | st.SearchStrategy[Any]] = {
+    "session": sessions(),
+    "operad": st.just(CONTEXT_OPERAD),
+    "product_class other_machine_class third_machine_class": MACHINES,
+    "empty_window": EMPTY_WINDOWS,
+    "operation": OPERATIONS,
+    "operations": st.lists(OPERATIONS, min_size=1, max_size=5),
+    "tasks": TASKS,
+    "workers": st.lists(WORKERS, min_size=1, max_size=4),
+    "answerer": WORKERS,
+    "project": st.just(project),
+    "wire": st.sampled_from([get_format(provider) for provider in Provider]),
+    "store": stores(),
+    "view other_view": st.sampled_from(READINGS),
+    "position other_position": _positions,
     "positions": lambda known: st.lists(_positions(known), max_size=4),
     "place": _any_positions,
     "turn": _next_turns,
     "any_turn": _any_turns,
     "turns": _conversations,
-    "first_view": _views,
-    "second_view": _views,
-    "third_view": _views,
-    "ceiling": _views,
-    "ladder": lambda _: _of_a_window(lambda projector, window, _: projector.ladder(window)),
-    "plan": lambda _: plans(),
-    "result": lambda _: _of_a_window(lambda *given: given[0].compress(*given[1:])),
-    "offline_summariser": lambda _: st.just(ExtractiveSummariser()),
-    "choices": lambda _: CHOICES,
-    "schedule": lambda _: st.sampled_from([Schedule(120.0), Schedule(240.0, boundaries=["look"])]),
-    "renderer": lambda _: st.just(ComponentRenderer()),
+    "ladder": _of_a_window(lambda projector, window, _: projector.ladder(window)),
+    "plan": plans(),
+    "result": _of_a_window(lambda *given: given[0].compress(*given[1:])),
+    "offline_summariser": st.just(ExtractiveSummariser()),
+    "choices": CHOICES,
+    "schedule": st.sampled_from([Schedule(120.0), Schedule(240.0, boundaries=["look"])]),
+    "renderer": st.just(ComponentRenderer()),
 }
-PARAMETERS: Final = MappingProxyType(_DRAWINGS)
+PARAMETERS: Final = drawings(_DRAWINGS)
 """The drawing of each parameter of the laws of this folder that needs another than the shipped."""
 
 

@@ -107,12 +107,3 @@ def test_copies_are_the_ledger_itself_and_pickles_are_equal(ledger: LinearityMap
     again = pickle.loads(pickle.dumps(later))  # noqa: S301  our own bytes
     assert again == later
     assert again.tag("new", DROPPABLE).get("new") is DROPPABLE
-
-
-def test_classes_of_many_says_what_get_says_of_each() -> None:
-    """`classes_of` agrees with `get`, before and after a promotion, and for older versions."""
-    first = LinearityMap().tag("a", ResourceClass.DROPPABLE).tag("b", ResourceClass.REQUIRED)
-    raised = first.promote("a", ResourceClass.PRESERVED).tag("c", ResourceClass.DROPPABLE)
-    assert first.classes_of(["b", "a"]) == [ResourceClass.REQUIRED, ResourceClass.DROPPABLE]
-    assert raised.classes_of(["a", "b", "c"]) == [raised.get(name) for name in "abc"]
-    assert LinearityMap().classes_of([]) == []

@@ -26,6 +26,13 @@ def test_the_order_is_pointwise() -> None:
         assert (v >= w) == (w <= v)
 
 
+def test_a_meet_is_the_greatest_lower_bound() -> None:
+    """So expanding is adjoint to compressing, which is a meet with a ceiling."""
+    for v, w in PAIRS:
+        meet = v.meet(w)
+        assert [u <= meet for u in VIEWS] == [u <= v and u <= w for u in VIEWS]
+
+
 OPERATIONS: list[Any] = [lambda v, w: v <= w, lambda v, w: v >= w, lambda v, w: v.meet(w)]
 
 

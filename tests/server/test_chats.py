@@ -14,6 +14,7 @@ import pytest
 import uvicorn
 
 from polycontext.base import CallerError
+from polycontext.models.answers import ScriptedAnswering
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
@@ -30,7 +31,7 @@ Data = dict[str, Any]
 ANN, BEN = "ann's-secret-token", "ben's-secret-token"
 
 
-class Echo:
+class Echo(ScriptedAnswering):
     """Answer with what was said last, word by word; or wait for ever."""
 
     waits = False
@@ -41,9 +42,6 @@ class Echo:
             if self.waits:
                 await asyncio.Event().wait()
             yield f"{word}-"
-
-    async def aclose(self) -> None:
-        """Let go of nothing."""
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from polycontext.models.answers import ScriptedAnswering
 from polycontext.models.endings import UnfinishedError
 from polycontext.nodes.endings import EndingKind
 from polycontext.polynomial import ContextOverflowError, ContextSession
@@ -35,7 +36,7 @@ class LimitedError(Exception):
     response = SimpleNamespace(headers={"retry-after": "20"})
 
 
-class Ends:
+class Ends(ScriptedAnswering):
     """Answer, and end in one way."""
 
     def __init__(self, how: str) -> None:
@@ -63,9 +64,6 @@ class Ends:
                 raise UnfinishedError(EndingKind.REFUSED)
             case _:
                 pass
-
-    async def aclose(self) -> None:
-        """Let go of nothing."""
 
 
 @pytest.mark.anyio

@@ -1,6 +1,6 @@
 """The routes for inspection, and the right that they need."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from polycontext.agents import AgentMachine
+from polycontext.models.answers import ScriptedAnswering
 from polycontext.nodes.inspection import Inspector
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
@@ -22,19 +23,6 @@ from polycontext.testing import FAST
 pytestmark = pytest.mark.anyio
 
 ANN, BEN = "ann's-secret-token", "ben's-secret-token"
-Talk = Callable[[httpx.AsyncClient], Coroutine[Any, Any, None]]
-
-
-class Plums:
-    """Answer with a word."""
-
-    async def answer(self, session: ContextSession) -> AsyncIterator[str]:
-        """Yield it."""
-        session.messages("openai")
-        yield "plums"
-
-    async def aclose(self) -> None:
-        """Let go of nothing."""
 
 
 @asynccontextmanager
@@ -43,7 +31,7 @@ async def browser(
 ) -> AsyncGenerator[httpx.AsyncClient]:
     """Return a client of an application over a store."""
     options = {"max_tokens": 900, "counter": FAST, **options}
-    app = create_app(store, Plums, access, **options)
+    app = create_app(store, ScriptedAnswering, access, **options)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api") as made:
         yield made

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from polycontext.models.answers import ScriptedAnswering
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.stores.in_memory import InMemoryStore
@@ -84,7 +85,7 @@ def _say(draw: random.Random, session: ContextSession) -> None:
             session.add_assistant_turn(words)
 
 
-class Whispering:
+class Whispering(ScriptedAnswering):
     """Answer, or fail in words that nobody is to hear."""
 
     def __init__(self, draw: random.Random) -> None:
@@ -98,9 +99,6 @@ class Whispering:
         if self._draw.random() < 0.3:
             raise ConnectionError(f"https://{MARK}.example refused the key {MARK}")
         yield "and pears"
-
-    async def aclose(self) -> None:
-        """Let go of nothing."""
 
 
 class Failing(InMemoryStore):

@@ -23,8 +23,7 @@ from polycontext.pills.resolver import Resolved, Resolver
 from polycontext.server.access import Access
 from polycontext.server.sources import MOST_PILLS, MOST_SHOWN, Sources
 from polycontext.testing import FAST
-from tests.pills.hostile_names import hostile_names
-from tests.pills.trees import SECRET_TEXT, besieged, planted
+from tests.pills.trees import planted
 from tests.server.front import Front, chatting, contents
 
 pytestmark = pytest.mark.anyio
@@ -200,25 +199,6 @@ async def test_what_cannot_be_attached_is_told_and_nothing_is_sent(
         fine = await send(page, document.remove_pill(name))
         left = ["[@src/agent.py]", "see [@src/agent.py] and "]
         assert contents(fine.json()["contextProps"]) == left
-
-
-@pytest.mark.gate
-async def test_no_hostile_name_reaches_what_is_outside(tmp_path: Path) -> None:
-    """Neither looked at nor sent, however it is written."""
-    root = besieged(tmp_path)
-    allowed = {"link-in", "link-self/src/agent.py"}
-    received = ""
-    async with served(FileResolver([root]), SymbolResolver([root])) as page:
-        for name in hostile_names(tmp_path):
-            encoded = name.encode("utf-8", "replace").decode()
-            shown = await page.ask("GET", "/source", params={"name": encoded})
-            assert shown.status_code == 422 or name in allowed, name
-            body = {"content": f"[@{encoded}]", "pills": [{"name": encoded, "type": "file"}]}
-            sent = await page.ask("POST", "/messages", json=body)
-            assert sent.status_code == 422, name
-            received += shown.text + sent.text
-        assert SECRET_TEXT not in received
-        assert await log(page) == []
 
 
 async def test_a_message_attaches_what_its_pills_name(page: Front, root: Path) -> None:

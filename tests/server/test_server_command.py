@@ -1,4 +1,4 @@
-"""`polycontext serve`, and who answers behind it."""
+"""`polycontext serve`."""
 
 import asyncio
 import re
@@ -289,8 +289,11 @@ async def gone(writer: asyncio.StreamWriter) -> None:
 
 
 async def whole(scope: Any, receive: Any, send: Any) -> None:
-    """Answer when the body is there."""
+    """Answer when the body is there, and never to the end at one path."""
     if scope["type"] == "http":
+        if scope["path"] == "/wait":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await asyncio.Event().wait()
         while (message := await receive()).get("more_body"):
             pass
         if message["type"] == "http.request":
@@ -304,9 +307,9 @@ async def whole(scope: Any, receive: Any, send: Any) -> None:
             await send({"type": "http.response.body"})
 
 
-@pytest.mark.parametrize("second", [b"POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 9\r\n\r\n{"])
-def test_half_a_request_behind_a_whole_one_is_not_waited_for(second: bytes) -> None:
+def test_half_a_request_behind_a_whole_one_is_not_waited_for() -> None:
     """A half request behind a whole one times out after the first was answered."""
+    second = b"POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 9\r\n\r\n{"
 
     async def steps(server: uvicorn.Server, place: tuple[str, int]) -> None:
         reader, writer = await asyncio.open_connection(*place)
@@ -375,13 +378,7 @@ def test_a_new_connection_replaces_the_one_that_waits_longest(
             assert await half[0].read() == b""
         assert await answered(await come(), first="nonsense") == b"400"
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["path"] == "/wait":
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await asyncio.Event().wait()
-        await whole(scope, receive, send)
-
-    talk_at_once(app, steps)
+    talk_at_once(whole, steps)
 
 
 @pytest.mark.usefixtures("three_connections")
@@ -396,13 +393,7 @@ def test_a_new_connection_is_not_replaced_before_its_first_request() -> None:
         new = [await come() for _ in range(3)]
         assert [await answered(each) for each in new] == [b"200"] * 3
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["path"] == "/wait":
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await asyncio.Event().wait()
-        await whole(scope, receive, send)
-
-    talk_at_once(app, steps)
+    talk_at_once(whole, steps)
 
 
 @pytest.mark.usefixtures("three_connections")
@@ -493,6 +484,3 @@ def test_mistakes_are_told(
     err = capsys.readouterr().err
     assert told in err
     assert "tiger" not in err
-
-
-# --- who answers ----------------------------------------------------------------------

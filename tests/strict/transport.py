@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from polycontext.testing.strict import StrictServer
-from polycontext.testing.strict.provider import StrictProvider
+from polycontext.testing.strict.scripted import Scripted
 from tests.strict.vendors import Message, Vendor
 from tests.vendors import StrictAnthropic, StrictChat, StrictGemini, StrictResponses
 
@@ -36,7 +36,7 @@ def in_process(vendor: Vendor, provider: Any) -> Ask:
 
 
 @contextmanager
-def over_http(vendor: Vendor, provider: StrictProvider) -> Generator[Ask]:
+def over_http(vendor: Vendor, provider: Scripted) -> Generator[Ask]:
     """Serve `provider` on the loopback interface, and ask it through the SDK."""
     with StrictServer((provider,)) as server:
         match vendor.provider:

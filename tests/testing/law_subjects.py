@@ -2,15 +2,13 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from statemachine import State
 
-from polycontext.agents import AgentMachine, Form, NodeRegion
+from polycontext.agents import AgentMachine, Form
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.builders import Addition
-from polycontext.nodes.builders.node import Material
 from polycontext.polynomial import ContextMachine, ContextSession
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn
@@ -64,53 +62,6 @@ class Away:
 def moody(role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
     """Throw dice for the class."""
     return random.choice(list(ResourceClass))  # noqa: S311 - dice, no secrets
-
-
-def strict(role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
-    """Preserve everything."""
-    return ResourceClass.PRESERVED
-
-
-class Forgetful:
-    """Classify by taking the metadata apart."""
-
-    def __call__(self, role: str, content: str, metadata: dict[str, Any]) -> ResourceClass:
-        """Return REQUIRED, and leave nothing behind."""
-        metadata.clear()
-        return ResourceClass.REQUIRED
-
-
-class SmallWindow(ContextWindow):
-    """Be a window that needs no arguments."""
-
-    def __init__(self) -> None:
-        super().__init__(500)
-
-
-class LosesTheFirst(SmallWindow):
-    """Show the turns without the first."""
-
-    def all_turns(self) -> tuple[Turn, ...]:
-        """Return one turn less."""
-        return super().all_turns()[1:]
-
-
-class Refusing(SmallWindow):
-    """Take no turn."""
-
-    def append(
-        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
-    ) -> Self:
-        """Fail."""
-        raise RuntimeError("full")
-
-
-waiting = SmallWindow().append(Turn("user", "hello"))
-
-
-def a_window() -> ContextWindow:
-    """Make a window with a turn in it."""
-    return waiting
 
 
 class MinusOne:
@@ -173,38 +124,6 @@ class Paused(ContextMachine):
 
 class Answering(AgentMachine):
     """An agent's machine as it is."""
-
-
-def _gossip(material: Material) -> list[str]:
-    """Tell what the user expressed."""
-    return [material.now.turn.user_expressed]
-
-
-class Gossiping(NodeRegion):
-    """The nodes of an agent, one of which is told what it does not declare."""
-
-    nodes: ClassVar = {
-        **NodeRegion.nodes,
-        "ACTING": evolve(
-            NodeRegion.nodes["ACTING"], additions=Addition("gossip", "Entity Context", _gossip)
-        ),
-    }
-
-
-class Telling(AgentMachine):
-    """An agent's machine with those nodes."""
-
-    regions: ClassVar = {"node": Gossiping}
-
-
-@frozen
-class Verdict(Form):
-    """An answer with a flag and a list."""
-
-    event = "judged"
-
-    passed: bool
-    issues: tuple[str, ...] = ()
 
 
 def _louder(words: str) -> str:

@@ -18,6 +18,8 @@ from polycontext.window.providers.anthropic.order_rules import Judge, mark_error
 from polycontext.window.providers.judge import raise_first
 from polycontext.window.providers.places import shown
 
+from .provider import TABLES
+
 VERSIONS = ("2023-06-01", "2026-10-21")
 """The values of the header ``anthropic-version`` whose rules are known, oldest first."""
 
@@ -26,42 +28,7 @@ NEWEST = VERSIONS[-1]
 
 _SAMPLING = ("temperature", "top_p", "top_k")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-REQUEST_FIELDS = frozenset(
-    {
-        "model",
-        "messages",
-        "max_tokens",
-        "system",
-        "tools",
-        "tool_choice",
-        "thinking",
-        "temperature",
-        "top_p",
-        "top_k",
-        "stop_sequences",
-        "stream",
-        "metadata",
-        "service_tier",
-        "cache_control",
-        "container",
-        "context_management",
-        "compaction",
-        "mcp_servers",
-        "betas",
-        "output_config",
-        "output_format",
-        "inference_geo",
-        "speed",
-        "diagnostics",
-        "fallbacks",
-        "fallback_credit_token",
-        "thread",
-        "user_profile_id",
-        "billing_policy",
-        "workspace_id",
-        "safeguards",  # of Claude Code
-    }
-)
+REQUEST_FIELDS = frozenset(TABLES["anthropic"])
 """The fields of a request body."""
 
 

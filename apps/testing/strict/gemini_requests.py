@@ -9,20 +9,9 @@ from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, check
 from polycontext.window.providers.places import Place
 
-from .provider import Request
+from .provider import TABLES, Request
 
-FIELDS = (
-    "cachedContent",
-    "contents",
-    "generationConfig",
-    "model",
-    "safetySettings",
-    "serviceTier",
-    "store",
-    "systemInstruction",
-    "toolConfig",
-    "tools",
-)
+FIELDS = tuple[str, ...](TABLES["gemini"])
 """The fields of a request."""
 
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")

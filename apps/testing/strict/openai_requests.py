@@ -10,6 +10,8 @@ from typing import Any
 from polycontext.window.providers import Provider
 from polycontext.window.providers.openai_places import ObjectCheck, OpenAIPlace
 
+from .provider import TABLES
+
 Request = Mapping[str, Any]
 """The body of a request."""
 
@@ -19,14 +21,7 @@ MAX_TOOLS = 128
 _CHOICES = ("none", "auto", "required")
 _KINDS = ("function", "custom")
 _CHAT = OpenAIPlace(Provider.OPENAI)
-_MOVED = {
-    "messages": "input",
-    "response_format": "text.format",
-    "max_tokens": "max_output_tokens",
-    "max_completion_tokens": "max_output_tokens",
-    "reasoning_effort": "reasoning.effort",
-    "verbosity": "text.verbosity",
-}
+_MOVED: Mapping[str, str] = TABLES["moved"]
 _RESPONSES = OpenAIPlace(Provider.RESPONSES)
 
 

@@ -3,14 +3,19 @@
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 from attrs import define, field, frozen
 
 from polycontext.base import CallerError, is_whole, require
 from polycontext.window import InvalidMessagesError
+
+TABLES: dict[str, Any] = orjson.loads(Path(__file__).with_name("tables.json").read_bytes())
+"""Of vendors: the fields of requests and those that moved, what a response says of options that its
+request did not set, and the fields that a model does not see."""
 
 Request = Mapping[str, Any]
 """The JSON body of a request."""
@@ -108,46 +113,6 @@ class Event:
             + data
             + b"\n\n"
         )
-
-
-class StrictProvider(Protocol):
-    """The protocol of a provider that rejects what the vendor rejects. Safe under threads.
-
-    `path` is the path of requests for an answer; `endpoints` are further paths that answer with
-    JSON.
-    """
-
-    @property
-    def path(self) -> str:
-        """Return the path of a request for an answer, such as ``/v1/messages``."""
-        ...
-
-    @property
-    def endpoints(self) -> Mapping[str, Endpoint]:
-        """Return the handlers of further paths."""
-        ...
-
-    def create(self, request: Request, *, headers: Headers = ...) -> dict[str, Any]:
-        """Return the vendor's answer.
-
-        Raises:
-            RequestRefusedError: the vendor would reject the request, or a scripted fault.
-            ConnectionError: the script breaks the connection here.
-        """
-        ...
-
-    def stream(self, request: Request, *, headers: Headers = ...) -> Iterator[Event]:
-        """Return the vendor's answer as events; the request is judged before the first of them.
-
-        Raises:
-            RequestRefusedError: as for `create`.
-            ConnectionError: the script breaks the stream, here or between two events.
-        """
-        ...
-
-    def error_body(self, refusal: RequestRefusedError) -> dict[str, Any]:
-        """Return `refusal` as the JSON body that the vendor sends."""
-        ...
 
 
 @frozen

@@ -14,32 +14,15 @@ from polycontext.window import TokenCounter
 from polycontext.window.media import Medium, MediumKind, read_medium
 from polycontext.window.tokens.media_rules import medium_tokens, openai_image_tokens
 
+from .provider import TABLES
+
 UNKNOWN_IMAGE = 1_105
 """Tokens of an image of unknown size.
 
 This is the vendor's price in tiles for one of 1,024 by 2,048 pixels.
 """
 
-_UNSEEN = frozenset(
-    {
-        "type",
-        "role",
-        "id",
-        "tool_call_id",
-        "tool_use_id",
-        "call_id",
-        "status",
-        "detail",
-        "phase",
-        "format",
-        "signature",
-        "thoughtSignature",
-        "encrypted_content",
-        "cache_control",
-        "annotations",
-        "logprobs",
-    }
-)
+_UNSEEN = frozenset(TABLES["unseen"])
 
 
 @frozen

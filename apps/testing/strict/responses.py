@@ -13,7 +13,15 @@ from polycontext.window.providers import Provider
 from polycontext.window.providers.layout import without
 from polycontext.window.providers.responses.item_rules import ID_STARTS
 
-from .provider import Endpoint, Event, Headers, Request, RequestRefusedError, invalid_request
+from .provider import (
+    TABLES,
+    Endpoint,
+    Event,
+    Headers,
+    Request,
+    RequestRefusedError,
+    invalid_request,
+)
 from .scripted import Scripted
 from .streams import response_events
 
@@ -25,29 +33,7 @@ contents are filled in; a reasoning item may state its ``tokens``."""
 REASONING_TOKENS = 64
 """The tokens of a reasoning item that does not state them."""
 
-DEFAULTS: Mapping[str, Any] = {
-    "background": False,
-    "error": None,
-    "incomplete_details": None,
-    "instructions": None,
-    "max_output_tokens": None,
-    "max_tool_calls": None,
-    "metadata": {},
-    "parallel_tool_calls": True,
-    "previous_response_id": None,
-    "prompt_cache_key": None,
-    "reasoning": {"effort": "medium", "summary": None, "context": "all_turns"},
-    "service_tier": "default",
-    "store": True,
-    "temperature": 1.0,
-    "text": {"format": {"type": "text"}, "verbosity": "medium"},
-    "tool_choice": "auto",
-    "tools": [],
-    "top_logprobs": 0,
-    "top_p": 1.0,
-    "truncation": "disabled",
-    "user": None,
-}
+DEFAULTS: Mapping[str, Any] = TABLES["response"]
 """The values in a response of options that its request did not set."""
 
 STARTS: Mapping[str, str] = {

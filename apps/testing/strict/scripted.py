@@ -73,6 +73,11 @@ class Scripted(ABC):
         """Return the path of a request for an answer."""
 
     @property
+    def stream_path(self) -> str:
+        """Return the path of a request for a stream."""
+        return self.path
+
+    @property
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Return the handlers of further paths."""
         return {}

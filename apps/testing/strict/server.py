@@ -19,7 +19,8 @@ from attrs import define, field
 
 from polycontext.base import InvalidOptionError, guided, require
 
-from .provider import Endpoint, Event, RequestRefusedError, StrictProvider, invalid_request
+from .provider import Endpoint, Event, RequestRefusedError, invalid_request
+from .scripted import Scripted
 
 logger = logging.getLogger(__name__)
 
@@ -27,13 +28,8 @@ MOST_BYTES = 64 * 2**20
 """The maximum size of a body that is read; each provider has a lower limit of its own."""
 
 
-def _all(given: StrictProvider | Iterable[StrictProvider]) -> tuple[StrictProvider, ...]:
+def _all(given: Scripted | Iterable[Scripted]) -> tuple[Scripted, ...]:
     return tuple(given) if isinstance(given, Iterable) else (given,)
-
-
-def _stream_path(provider: StrictProvider) -> str:
-    """Return the path for streams, which is that of all requests for most vendors."""
-    return getattr(provider, "stream_path", provider.path)
 
 
 @guided
@@ -52,7 +48,7 @@ class StrictServer:
         OSError: the port is in use.
     """
 
-    providers: tuple[StrictProvider, ...] = field(converter=_all)
+    providers: tuple[Scripted, ...] = field(converter=_all)
     port: int = 0
     _server: "_Http | None" = field(default=None, init=False, repr=False)
     _thread: Thread | None = field(default=None, init=False, repr=False)
@@ -80,7 +76,7 @@ class StrictServer:
         self._server.providers = {
             path: provider
             for provider in self.providers
-            for path in (provider.path, _stream_path(provider))
+            for path in (provider.path, provider.stream_path)
         }
         self._server.endpoints = {
             path: (provider, endpoint)
@@ -110,8 +106,8 @@ class StrictServer:
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False  # an open client connection must not delay the shutdown
-    providers: Mapping[str, StrictProvider]
-    endpoints: Mapping[str, tuple[StrictProvider, Endpoint]]
+    providers: Mapping[str, Scripted]
+    endpoints: Mapping[str, tuple[Scripted, Endpoint]]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print the traceback, unless the client reset the connection."""
@@ -183,9 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise invalid_request("The request body must be a JSON object", "not-an-object")
         return body
 
-    def _answer(
-        self, provider: StrictProvider, endpoint: Endpoint | None, body: dict[str, Any]
-    ) -> None:
+    def _answer(self, provider: Scripted, endpoint: Endpoint | None, body: dict[str, Any]) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         if endpoint is not None:
             self._send(200, endpoint(body, headers))
@@ -194,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, provider.create(body, headers=headers))
 
-    def _refuse(self, provider: StrictProvider, refusal: RequestRefusedError) -> None:
+    def _refuse(self, provider: Scripted, refusal: RequestRefusedError) -> None:
         waiting = (
             {}
             if refusal.retry_after is None

@@ -39,7 +39,7 @@ class Listening:
     @property
     def stream_path(self) -> str:
         """Return where a model is asked for a stream."""
-        return str(getattr(self.judge.strict, "stream_path", self.path))
+        return str(self.judge.strict.stream_path)
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
@@ -137,10 +137,8 @@ class SdkTests(FrameworkTests):
     def judge(self) -> Iterator[Judge]:
         """Judge what comes in on loopback."""
         judge = Judge(self.dialect(), self.provider)
-        with (
-            StrictServer((Listening(judge, self.list_name),)) as server,
-            ExitStack() as self.clients,
-        ):
+        listening: Any = Listening(judge, self.list_name)
+        with StrictServer((listening,)) as server, ExitStack() as self.clients:
             judge.url = server.url
             yield judge
 

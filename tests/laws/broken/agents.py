@@ -153,11 +153,6 @@ breaks(
 )
 
 
-def soup(registry: Any) -> Any:
-    """Return a registry that knows a soup."""
-    return registry.link("recipes", "81b7d3c4-55", "Soup", turn=1)[0]
-
-
 obeys(
     contexts.a_node_reads_only_its_cells,
     "a node that reads what it declares",

@@ -1,23 +1,18 @@
 """Broken machines and sessions that laws reject."""
 
-from typing import Any
-
 from polycontext.base import PolycontextError
 from polycontext.polynomial import (
     ContextInput,
     ContextMachine,
     ContextOutput,
     ContextPolicy,
-    ContextSession,
     ContextState,
     InputKind,
 )
-from polycontext.polynomial.context_session import HistoryPart
 from polycontext.polynomial.laws import machines, policies
 from polycontext.polynomial.machine.context_machine import decider
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.policies import Policy
-from polycontext.polynomial.session.history import History
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Part, Splice, Turn
@@ -159,37 +154,3 @@ breaks(
         THOUGHTFUL,
     ),
 )
-
-
-# --- sessions ---------------------------------------------------------------------
-
-
-class Broken(HistoryPart):
-    """Hand out a broken history."""
-
-    def __init__(self, kind: type[History[Any]]) -> None:
-        self.kind = kind
-
-    def __get__(self, session: Any, owner: Any) -> Any:
-        return super().__get__(None, owner) if session is None else self.kind(session)
-
-
-def said_once(session: ContextSession) -> ContextSession:
-    """Return a session with two turns of different words."""
-    session.add_user_turn("Deliver parcel4711 tomorrow.")
-    session.add_assistant_turn("Certainly, parcel4712 arrives.")
-    return session
-
-
-def travelling(kind: type[History[Any]]) -> ContextSession:
-    """Return a session with two turns whose history is of that kind."""
-    return said_once(
-        type("Travelling", (ContextSession,), {"history": Broken(kind)})(500, counter=FAST)
-    )
-
-
-def cleared(kind: type[History[Any]]) -> ContextSession:
-    """Return a session whose view was cleared."""
-    session = travelling(kind)
-    session.clear()
-    return session

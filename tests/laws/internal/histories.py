@@ -22,6 +22,7 @@ from polycontext.polynomial.session.recall import logged_atoms
 from polycontext.pressure import pressure_of, view_of
 from polycontext.window import Role, Turn
 from polycontext.window.providers import Provider
+from tests.laws.outcomes import add_turns
 
 _WORD = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d])\w{6,}")
 """A word with letters and digits: it identifies its turn, and no frame or title of ours has one."""
@@ -70,10 +71,7 @@ def going_back_restores_what_was(session: ContextSession, inputs: Sequence[Conte
     to the revision before another rewind undoes it.
     """
     state, before, revision = session.state, _facts(session), session.history.revision
-    for context_input in inputs:
-        with suppress(PolycontextError):
-            if isinstance(context_input.payload, Turn):
-                session.add(context_input.payload, context_input.resource_class)
+    add_turns(session, inputs)
     if session.history.revision > revision:
         # A compression right after a moment may belong to it.
         with suppress(PolycontextError):
@@ -146,10 +144,7 @@ def undoing_restores_the_view(session: ContextSession, inputs: Sequence[ContextI
         agree(_requests(session), before, way="undo")
         session.history.undo()
     agree(_requests(session), after, way="undo again")
-    for context_input in inputs:
-        with suppress(PolycontextError):
-            if isinstance(context_input.payload, Turn):
-                session.add(context_input.payload, context_input.resource_class)
+    add_turns(session, inputs)
     log = session.log()
     with suppress(ContextOverflowError):
         session.history.undo(key)

@@ -11,13 +11,13 @@ from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.projection import Projection
 from polycontext.window import (
     REQUEST_OVERHEAD,
-    InvalidMessagesError,
     Role,
     TokenCounter,
     Turn,
     count_turn,
 )
 from polycontext.window.providers import Message, Provider, Rendered, WireFormat
+from tests.laws.internal.formats import fault_of
 
 _PROJECT = 'docs/providers.md, "Guarantees for all providers"'
 _SYSTEM = ("system", "developer")
@@ -136,8 +136,8 @@ def projecting_keeps_what_must_stay(
         holds(_in_order(pinned, sent), "system messages and task", sent, wire=wire.provider)
         kept = [each for each in sent if each in messages]
         holds(_in_order(kept, messages), "messages in order", kept, wire=wire.provider)
-        is_open = _fault(wire, messages, allow_open_tail=False) is not None
-        fault = _fault(wire, sent, allow_open_tail=is_open)
+        is_open = fault_of(wire, messages) is not None
+        fault = fault_of(wire, sent, allow_open_tail=is_open)
         holds(fault is None, "a valid request", fault, wire=wire.provider)
 
 
@@ -150,13 +150,3 @@ def _is_task(message: Message) -> bool:
 def _in_order(few: Iterable[Message], many: Iterable[Message]) -> bool:
     rest = iter(many)
     return all(each in rest for each in few)
-
-
-def _fault(
-    wire: WireFormat, messages: list[Message], *, allow_open_tail: bool
-) -> InvalidMessagesError | None:
-    try:
-        wire.check(messages, allow_open_tail=allow_open_tail)
-    except InvalidMessagesError as error:
-        return error
-    return None

@@ -25,6 +25,7 @@ from polycontext.window import (
 )
 from polycontext.window.items import attachment_of
 from polycontext.window.providers import Rendered, WireFormat
+from tests.laws.internal.formats import answered, called, fault_of
 
 _OUTSIDE = 'docs/session.md, "Build a request"'
 _PROPS = "docs/server.md"
@@ -60,10 +61,8 @@ def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
     """
     request = _request(session, wire)
     if isinstance(request, Rendered):
-        try:
-            wire.check(request.messages)
-        except InvalidMessagesError as fault:
-            agree(str(fault), None, provider=wire.provider, request=request)
+        fault = fault_of(wire, request.messages)
+        agree(fault, None, provider=wire.provider, request=request)
         return
     window = session.window
     says_nothing = not len(window) or not wire.render(window.all_turns()).messages
@@ -104,23 +103,11 @@ def what_leaves_says_what_the_view_says(session: ContextSession, wire: WireForma
     if isinstance(request, Rendered):
         again = wire.parse(request.inline()).turns
         turns = session.window.all_turns()
-        agree([*_calls(again)], [*_calls(turns)])
+        agree((called(again), answered(again)), (called(turns), answered(turns)))
         said = "\n".join(
             turn.text for turn in sorted(again, key=lambda turn: turn.role is not Role.SYSTEM)
         )
         agree([turn.text for turn in turns if turn.text.rstrip() not in said], [], request=request)
-
-
-def _calls(turns: Iterable[Turn]) -> Iterator[tuple[int, str]]:
-    """Yield the calls by their numbers, since a request may have other ids, and their results."""
-    numbers: dict[str, int] = {}
-    count = 0
-    for turn in turns:
-        for call in turn.tool_calls:
-            numbers[call.id] = count = count + 1
-            yield count, call.name
-        if turn.tool_call_id:
-            yield numbers.get(turn.tool_call_id, 0), "result"
 
 
 @law(_OUTSIDE)

@@ -1,6 +1,6 @@
 """The laws of sessions and schedules."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import cycle
@@ -11,12 +11,13 @@ from polycontext.base.law import agree, holds, law
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.polynomial.context_session import ContextSession
 from polycontext.polynomial.inputs import ContextInput, InputKind, Promotion
-from polycontext.polynomial.journal.conversation import Conversation, replay
-from polycontext.polynomial.laws.machines import Inputs, new_window_like
+from polycontext.polynomial.laws.machines import Inputs
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.pressure import FixedThreshold
-from polycontext.window import ContextWindow, Turn
-from polycontext.window.providers import Provider, Rendered
+from polycontext.window import ContextWindow
+from polycontext.window.providers import Provider
+from tests.laws.internal.formats import blocks_of, trimmed
+from tests.laws.outcomes import add_turns
 
 _SESSION = "docs/session.md"
 
@@ -57,22 +58,12 @@ def schedules_wait_for_idle_time(
 
 
 @law(_SESSION)
-def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
-    """Strict replay of a journal in a new window of the same size gives the same conversation."""
-    events, conversation = session.history.events(), session.conversation
-    empty = Conversation(new_window_like(session.window), companions=conversation.companions)
-    agree(replay(events, empty), conversation, events=events)
-
-
-@law(_SESSION)
 def the_live_machine_stands_where_the_session_stands(
     session: ContextSession, inputs: Inputs
 ) -> None:
     """After each turn, accepted or refused, the live machine has the session's state and window."""
-    for context_input in [None, *inputs]:
-        if context_input is not None and isinstance(context_input.payload, Turn):
-            with suppress(PolycontextError):
-                session.add(context_input.payload, context_input.resource_class)
+    for number in range(len(inputs) + 1):
+        add_turns(session, inputs[:number][-1:])
         live = session.machine
         agree((live.context_state, live.window), (session.state, session.window))
 
@@ -128,8 +119,9 @@ def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) 
             blocks = _requested(session, provider)
             epoch, before = sent.get(provider, (0, []))
             told = {"before": before, "provider": provider}
-            if epoch == number:
-                holds(_begins(blocks, before), "the last request as its prefix", blocks, **told)
+            if epoch == number and blocks:
+                begins = trimmed(blocks[: len(before)]) == trimmed(before)
+                holds(begins, "the last request as its prefix", blocks, **told)
             if blocks:
                 sent[provider] = number, blocks
 
@@ -137,7 +129,8 @@ def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) 
 def _requested(session: ContextSession, provider: Provider) -> list[Any]:
     """Return the content blocks of a request, or none if no request can be made."""
     with suppress(PolycontextError):
-        return list(_blocks(session.request(provider, allow_open=True)))
+        messages = session.request(provider, allow_open=True).inline()
+        return [(role, _unmarked(block)) for role, block in blocks_of(messages)]
     return []
 
 
@@ -158,39 +151,9 @@ def _apply(session: ContextSession, context_input: ContextInput) -> None:
             session.add(context_input.turn, context_input.resource_class)
 
 
-def _blocks(rendered: Rendered) -> Iterator[Any]:
-    """Yield each block with its role; a message's other fields go with its text or last."""
-    for block in rendered.system:
-        yield "system", _unmarked(block)
-    for message in rendered.messages:
-        content = message.get("content", message.get("parts"))
-        frame = {name: value for name, value in message.items() if name not in {"content", "parts"}}
-        if isinstance(content, list):
-            yield from ((message.get("role"), _unmarked(block)) for block in content)
-            if frame.keys() - {"role"}:
-                yield message.get("role"), frame
-        else:
-            yield message.get("role"), {**frame, "text": content}
-
-
 def _unmarked(block: Any) -> Any:
     return (
         {name: value for name, value in block.items() if name != "cache_control"}
         if isinstance(block, dict)
         else block
-    )
-
-
-def _begins(blocks: Sequence[Any], before: Sequence[Any]) -> bool:
-    """Return whether `blocks` begin with `before`, but for white space after assistant text."""
-    if not before or not blocks or list(blocks[: len(before)]) == list(before):
-        return True
-    if list(blocks[: len(before) - 1]) != list(before[:-1]) or len(blocks) < len(before):
-        return False
-    (role, block), (then, last) = blocks[len(before) - 1], before[-1]
-    texts = block.get("text"), last.get("text")
-    return (
-        role == then == "assistant"
-        and all(isinstance(text, str) for text in texts)
-        and texts[0].rstrip() == texts[1].rstrip()
     )

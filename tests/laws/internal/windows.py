@@ -1,10 +1,9 @@
-"""The laws of the context window: appending, exact sums, atoms and splices.
+"""The laws of the context window: appending, exact sums and atoms.
 
 A `turn` may come next in the window (``window.check_order(turn)`` accepts it), `any_turn` need not.
 """
 
 from polycontext.base.law import agree, holds, law
-from polycontext.window.atoms import Splice
 from polycontext.window.context_window import ContextWindow
 from polycontext.window.errors import OrderError
 from polycontext.window.turn import Role, Turn
@@ -38,16 +37,6 @@ def append_shows_the_turn(window: ContextWindow, turn: Turn) -> None:
 
 
 @law("docs/window.md")
-def append_keeps_what_was_there(window: ContextWindow, turn: Turn) -> None:
-    """Append adds one turn at the end and focuses it; the original window does not change."""
-    before = _reading(window)
-    turns = window.all_turns()
-    after = window.append(turn)
-    agree((len(after), after.pos, after.all_turns()[:-1]), (len(turns) + 1, len(turns) + 1, turns))
-    agree(_reading(window), before)
-
-
-@law("docs/window.md")
 def calls_are_answered_before_anything_else(window: ContextWindow, any_turn: Turn) -> None:
     """Any turn with a free id is accepted exactly if it fits the open calls.
 
@@ -58,14 +47,6 @@ def calls_are_answered_before_anything_else(window: ContextWindow, any_turn: Tur
     fits = any_turn.tool_call_id in waiting if any_turn.role is Role.TOOL else not waiting
     agree(refusal_of(window.append, any_turn), None if fits else OrderError)
     agree(_reading(window), before)
-
-
-@law("docs/window.md")
-def every_turn_has_an_id_of_its_own_and_a_class(window: ContextWindow) -> None:
-    """No two turns share an id, and the ledger holds the class of each."""
-    ids = [turn.resource_id for turn in window.all_turns()]
-    agree(len(set(ids)), len(ids), ids=ids)
-    agree([each for each in ids if each not in window.linearity], [])
 
 
 @law("docs/window.md")
@@ -116,32 +97,3 @@ def atoms_are_never_split(window: ContextWindow) -> None:
         )
         agree(atom.is_open, len(answered) < len(calls), atom=atom)
     agree([atom.is_open for atom in atoms[:-1]], [False] * (len(atoms) - 1))
-
-
-@law('docs/window.md, "Turns and atoms"')
-def splicing_cuts_the_run_alone(window: ContextWindow, position: int) -> None:
-    """Cutting an atom out leaves all other turns and the ledger unchanged.
-
-    This is how the ledger survives a compression.
-    """
-    atoms = window.atoms()
-    gone = atoms[position % len(atoms) :][:1] if atoms else ()
-    cut = window.splice([Splice(atom.start, atom.stop) for atom in gone], compressed=True)
-    left = tuple(turn for atom in atoms if atom not in gone for turn in atom.turns)
-    agree((cut.all_turns(), cut.linearity), (left, window.linearity), gone=gone)
-    agree(
-        (cut.tokens, cut.turns_since_compression),
-        (sum(turn.tokens or 0 for turn in left), 0),
-        gone=gone,
-    )
-
-
-@law("docs/window.md")
-def clearing_keeps_the_ledger(window: ContextWindow) -> None:
-    """A cleared window has no turns and one position.
-
-    The ledger and the count of ids stay, so that no id is issued twice.
-    """
-    empty = window.cleared()
-    agree((len(empty), empty.pos, empty.tokens, empty.open_calls), (0, 0, 0, ()))
-    agree((empty.linearity, empty.serial), (window.linearity, window.serial))

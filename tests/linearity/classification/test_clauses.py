@@ -3,105 +3,16 @@
 Examples are a colon, a condition and a statement about every reply. Preferences are only notes.
 """
 
+import json
+from pathlib import Path
+
 import pytest
 
-from polycontext.linearity import constraint_sentences
+from polycontext.linearity import constraint_sentences, states_constraint
 from polycontext.linearity.classification import RuleKind, find_rules
 from polycontext.linearity.classification.constraints import states_mostly
 
-STATED = {
-    "a rule that is announced": [
-        "House rule: shoes off at the door.",
-        "## Ground rules: no force pushes.",
-    ],
-    "an order for every time": [
-        "Every time you edit a file, run the linter.",
-        "Whenever a sensor goes offline, send me a message.",
-        "Before every commit, run the tests.",
-        "Ask me before you delete anything.",
-        "Could you please ask me before you order anything?",
-        "If you are unsure about a date, ask.",
-    ],
-    "every one of a kind": [
-        "Every email must end with my initials.",
-        "All prices in euros, please.",
-        "Start each reply with the date.",
-    ],
-    "how to answer": [
-        "Please reply in bullet points only.",
-        "Keep answers under 100 words.",
-        "No emojis.",
-        "Answer in at most two sentences.",
-    ],
-    "for as long as": [
-        "For the rest of this session call me Captain.",
-        "Until I say otherwise, the lamp stays on.",
-        "As long as we work on this, use simple words.",
-        "Use metric units until further notice.",
-    ],
-    "a ban": [
-        "Only read, never write.",
-        "You are not allowed to push.",
-        "Avoid passive voice.",
-        "Never, ever call him.",
-        "Do not use tabs.",
-    ],
-    "German": [
-        "Frag mich, bevor du etwas löschst.",
-        "Alle Preise in Franken.",
-        "Antworte bis auf Weiteres auf Deutsch.",
-    ],
-    "French": [
-        "Demande-moi avant de supprimer un fichier.",
-        "Chaque réponse doit tenir en trois phrases.",
-        "Pas d'emojis.",
-    ],
-    "Spanish": [
-        "Pregúntame antes de borrar nada.",
-        "Todos los precios en euros.",
-        "En adelante, sé breve.",
-    ],
-    "Chinese": ["删除任何东西之前先问我。", "所有金额一律用人民币。", "只用标准库。"],
-    "Japanese": [
-        "ファイルを削除する前に、必ず確認してください。",
-        "すべての金額は税込で表示してください。",
-    ],
-}
-NOTED = [
-    "I prefer the morning train.",
-    "I can't stand cilantro.",
-    "I'm allergic to shellfish, what could I order there?",
-    "I'm trying to find a good dentist.",
-    "My budget is 900 dollars, not more.",
-    "Je suis végétarien, que puis-je commander ?",
-    "No soporto el ruido, ¿hay algo más tranquilo?",
-    "我吃素，可以点什么？",
-    "辛いものが苦手です。",
-]
-NOT_STATED = [
-    "I love how this turned out!",
-    "Which of these do you prefer?",
-    "He said never to call on a Friday.",
-    "The manual says you must restart it.",
-    "Every summer the lake gets crowded.",
-    "Show me all flights on Monday.",
-    "Before we finish, could you add one bag?",
-    "I'll get back to you as soon as I have it.",
-    "There has to be some flexibility.",
-    "What is the maximum file size?",
-    "Ignore what I said about the colours.",
-    "Forget all previous messages.",
-    "Don't cancel it yet.",
-    "Don't worry about it.",
-    "You can always call me.",
-    "I always do, and never complain.",
-    "Before we finish, add one bag.",
-    "Alle Tests sind grün.",
-    "Tous les tests passent.",
-    "Todas las pruebas pasan.",
-    "所有测试都通过了。",
-    "二番目の案が好きです。",
-]
+SENTENCES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))
 STORY = (
     "I grew up by the sea. We had a boat. My father fished. I learned to sail. Then we moved. The "
     "house was small. "
@@ -109,35 +20,31 @@ STORY = (
 
 
 @pytest.mark.parametrize(
-    ("form", "content"), [(form, content) for form, all_of in STATED.items() for content in all_of]
+    ("form", "content"),
+    [(form, content) for form, all_of in SENTENCES["stated"].items() for content in all_of],
 )
 def test_a_constraint_is_found_by_its_form(form: str, content: str) -> None:
-    """Each form is found, and quoted whole."""
+    """Each form is found in many languages, and quoted whole."""
     assert constraint_sentences(content) == (content,), form
 
 
-@pytest.mark.parametrize("content", NOTED)
+@pytest.mark.parametrize("content", SENTENCES["preferences"])
 def test_a_preference_is_no_instruction(content: str) -> None:
     """Preferences and facts about the user are not instructions, and never pinned."""
     assert all(rule.kind is RuleKind.PREFERENCE for rule in find_rules(content))
     assert not states_mostly(content)
 
 
-@pytest.mark.parametrize("content", NOT_STATED)
+@pytest.mark.parametrize("content", SENTENCES["not stated"])
 def test_what_is_asked_once_or_told_is_no_constraint(content: str) -> None:
-    """A single task, a story, a question or another person's words state no constraint."""
+    """Nor is an idiom, a habit, a guess, an identifier, or another person's words."""
     assert constraint_sentences(content) == ()
+    assert not states_constraint(content)
 
 
 @pytest.mark.parametrize(
     "quote",
-    [
-        '"Never trust a map"',
-        "“Never trust a map”",
-        "«Never trust a map»",
-        "`never --trust a map`",
-        "「絶対に触るな」",
-    ],
+    SENTENCES["quoted"],
 )
 def test_what_is_quoted_states_nothing(quote: str) -> None:
     """Quoted words state no constraint, but the sentence around them still can."""
@@ -152,28 +59,7 @@ def test_a_quotation_is_not_broken_into_sentences() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "> never reply to this",
-        "2026-03-01 12:00:00 must restart",
-        "ERROR must not be empty",
-        "$ git commit --never must",
-        '{"rule": "always"}',
-        "<b>never</b>",
-        "ValueError: must be int",
-        "+// Used when the flag is set, never without it",
-        "+- Always use the events of the file system, not polling",
-        "// Don't show output during watch mode",
-        "-  /* only ever called once */",
-        "+# Don't index saved files",
-        "➜  api git:(main) ✗ never deploy",
-        "⨯ release failed, only version 1 is always supported",
-        "api:lint: never used, remove it",
-        "src/auth.ts:29:5 - error: must not be void",
-        'const db = new Database("only.db");',
-        "export function always(never) {",
-        "tests := []only{",
-        "labels:\tonly, never",
-    ],
+    SENTENCES["pasted"],
 )
 def test_what_is_pasted_states_nothing(line: str) -> None:
     """Quoted mail, logs, commands, data, markup and errors state nothing, but the next line can."""

@@ -5,87 +5,6 @@ import pytest
 from polycontext.linearity import constraint_sentences, states_constraint
 from tests.house import gated
 
-OTHER_LANGUAGES = {
-    "German": [
-        "Ab jetzt bitte auf Deutsch.",
-        "Antworte immer kurz.",
-        "Lösche niemals Dateien.",
-        "Unter keinen Umständen buchen!",
-    ],
-    "French": [
-        "Ne supprime jamais de fichiers.",
-        "Réponds toujours en français.",
-        "Désormais, sois bref.",
-        "En aucun cas.",
-    ],
-    "Spanish": [
-        "Nunca borres archivos.",
-        "Responde siempre en español.",
-        "A partir de ahora, sé breve.",
-        "Bajo ninguna circunstancia.",
-    ],
-    "Chinese": [
-        "从现在起用中文回答。",
-        "绝不要删除文件",
-        "輸出必須是 JSON。",
-        "请始终使用公制单位。",
-        "可以请你务必保密吗？",
-    ],
-    "Japanese": [
-        "今後は日本語で答えてください。",
-        "必ずテストを実行してください。",
-        "ファイルは決して削除しないで。",
-        "常に敬語で。",
-    ],
-}
-NO_CONSTRAINT = [
-    "Never mind, it works.",
-    "As always, thanks!",
-    "I've never seen this error.",
-    "It must have been the cache.",
-    "There must be some flexibility.",
-    "It always crashes on start.",
-    "She always says so.",
-    "They never answer.",
-    "Do you always answer like that?",
-    "Must I restart?",
-    'He asked: "must I restart?"',
-    "(Must I restart?)",
-    "I always want an aisle seat.",
-    "I don't know the reservation id.",
-    "Don't worry about it.",
-    "nevertheless, mustard is fine",
-    "run git describe --always",
-    "rename must_have to may_have",
-    "see docs/never.md",
-    "what does `never` mean",
-    "Book a flight to Oslo.",
-    "Es geht immer noch nicht.",
-    "Si jamais tu passes.",
-    "Como siempre, gracias.",
-    "这个必须吗？",
-    "必ずしも必要ではありません。",
-    "非常に良いです。",
-    "",
-    "\n\n",
-]
-
-
-@pytest.mark.parametrize(
-    ("language", "content"),
-    [(name, content) for name, all_of in OTHER_LANGUAGES.items() for content in all_of],
-)
-def test_a_constraint_in_another_language_is_found(language: str, content: str) -> None:
-    """German, French, Spanish, Chinese and Japanese have markers of their own."""
-    assert constraint_sentences(content) == (content,), language
-
-
-@pytest.mark.parametrize("content", NO_CONSTRAINT)
-def test_what_only_sounds_like_a_constraint_is_none(content: str) -> None:
-    """Idioms, habits, guesses, questions, identifiers and paths state no rule."""
-    assert not states_constraint(content)
-    assert constraint_sentences(content) == ()
-
 
 @pytest.mark.parametrize("fence", ["```", "~~~", "````"])
 def test_code_states_no_constraint(fence: str) -> None:
@@ -131,30 +50,6 @@ def test_a_list_that_no_constraint_announces_is_left_out() -> None:
     """List items count as rules only after a rule that ends with a colon."""
     content = "- an item\nNever push.\n- an item\nShopping:\n- milk"
     assert constraint_sentences(content) == ("Never push.",)
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Don't push to main.",
-        "Don't change the file format, two partners read it.",
-        "Please don't rewrite my comments.",
-        "Do not mention the price.",
-        "Answer only in French.",
-        "Only use Python 3.12.",
-    ],
-)
-def test_a_prohibition_or_a_limit_is_found_without_a_word_for_always(said: str) -> None:
-    """Its beginning tells."""
-    assert constraint_sentences(said) == (said,)
-
-
-@pytest.mark.parametrize(
-    "said", ["Please don't.", "Don't worry.", "Don't mention it.", "Never say never."]
-)
-def test_a_phrase_of_everyday_is_no_prohibition(said: str) -> None:
-    """Though it begins like one."""
-    assert constraint_sentences(said) == ()
 
 
 def test_a_wrapped_constraint_is_quoted_whole() -> None:

@@ -16,10 +16,8 @@ from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, che
 from polycontext.testing.strict.anthropic_requests import NEWEST, VERSIONS
 from polycontext.window import Turn
 from polycontext.window.providers import get_format
-from tests.testing.strict.bad_anthropic import (
+from tests.testing.strict.anthropic_blocks import (
     ASK,
-    BAD,
-    Bad,
     Block,
     assistant,
     call,
@@ -30,11 +28,12 @@ from tests.testing.strict.bad_anthropic import (
     text,
     user,
 )
+from tests.testing.strict.bad_requests import BadRequest, bad_requests
 
 FIRST = VERSIONS[0]
 NEW = [
     bad
-    for bad in BAD
+    for bad in bad_requests("anthropic")
     if bad.rule in {"sampling", "user-citations"} or "`document` blocks" in bad.wording
 ]
 
@@ -56,7 +55,7 @@ def test_the_installed_sdk_sends_no_version_that_is_not_known() -> None:
 
 
 @pytest.mark.parametrize("bad", NEW, ids=lambda bad: bad.name)
-def test_what_the_newest_version_refuses_the_first_one_takes(bad: Bad) -> None:
+def test_what_the_newest_version_refuses_the_first_one_takes(bad: BadRequest) -> None:
     """The first version accepts what the newest refuses, and the newest is the default."""
     request = {**bad.request, "top_p": 1} if bad.request.get("top_p", 1) is None else bad.request
     check_request(request, "anthropic", version=FIRST)

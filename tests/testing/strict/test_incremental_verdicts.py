@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, findings
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.anthropic.order_rules import Judge
-from tests.testing.strict.bad_anthropic import (
+from tests.testing.strict.anthropic_blocks import (
     assistant,
     call,
     found,

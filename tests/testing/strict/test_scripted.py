@@ -1,9 +1,13 @@
 """The strict providers that ship: they judge messages, fields and tools, and answer by script."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
@@ -14,11 +18,10 @@ from polycontext.testing.strict import (
     StrictResponses,
     check_request,
 )
-from polycontext.testing.strict.provider import StrictProvider
+from polycontext.testing.strict.scripted import Scripted
 from polycontext.window import InvalidMessagesError
-from tests.testing.strict.bad_anthropic import BAD
-from tests.testing.strict.bad_chat import chat_requests
-from tests.testing.strict.bad_responses import responses_requests
+from polycontext.window.providers import check
+from tests.testing.strict.bad_requests import BadRequest, bad_requests
 
 PROVIDERS: Mapping[str, Any] = {
     "anthropic": StrictAnthropic,
@@ -43,17 +46,17 @@ USAGE = {
     "openai-responses": ("usage", "input_tokens"),
     "gemini": ("usageMetadata", "promptTokenCount"),
 }
-BAD_REQUESTS: list[tuple[str, Any]] = [
-    *(("anthropic", bad) for bad in BAD),
-    *(("openai", bad) for bad in chat_requests()),
-    *(("openai-responses", bad) for bad in responses_requests()),
+BAD_REQUESTS = [
+    (name, bad)
+    for name in ("anthropic", "openai", "openai-responses")
+    for bad in bad_requests(name)
 ]
 
 
 @pytest.mark.parametrize(
     ("provider", "bad"), BAD_REQUESTS, ids=[f"{name}: {bad.name}" for name, bad in BAD_REQUESTS]
 )
-def test_a_bad_request_is_refused_for_its_own_reason(provider: str, bad: Any) -> None:
+def test_a_bad_request_is_refused_for_its_own_reason(provider: str, bad: BadRequest) -> None:
     """Rule, place, status, wording, `param` and `code` are the vendor's, and the check agrees."""
     with pytest.raises(RequestRefusedError) as refused:
         PROVIDERS[provider](lambda _: "no").create(bad.request)
@@ -88,10 +91,41 @@ def test_what_is_no_json_is_refused(hostile: Any) -> None:
         assert refused.value.status == 400
 
 
+WORDS = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
+KEYS = st.sampled_from(WORDS["keys"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | KEYS | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=15,
+)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(VALUES)
+def test_any_data_are_judged(provider: str, value: Any) -> None:
+    """Whatever JSON data stand there, checks and provider end in their one error or in none."""
+    strict, request = PROVIDERS[provider](lambda _: "no"), REQUESTS[provider]
+    held = dict.fromkeys(("content", "tool_calls", "call_id", "id", "output", "parts"), value)
+    held = value if isinstance(value, dict) else held
+    lists = [value, *([{"role": kind, "type": kind} | held] for kind in WORDS["kinds"])]
+    for messages in lists:
+        body = request | {strict.messages: messages}
+        for judge in (
+            lambda: check(messages, provider),  # noqa: B023 - called at once
+            lambda: check_request(body, provider),  # noqa: B023
+            lambda: strict.create(body),  # noqa: B023
+            lambda: strict.create(body | {"tools": value, "tool_choice": value}),  # noqa: B023
+        ):
+            try:
+                judge()
+            except (InvalidMessagesError, RequestRefusedError) as error:
+                assert error.rule
+
+
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_answer_its_stream_and_its_count(provider: str) -> None:
     """The usage of an answer is what the counting endpoint says; a stream ends like the answer."""
-    strict: StrictProvider = PROVIDERS[provider](lambda _: "Plums and pears, in jars on the shelf.")
+    strict: Scripted = PROVIDERS[provider](lambda _: "Plums and pears, in jars on the shelf.")
     request, (usage, tokens) = REQUESTS[provider], USAGE[provider]
     check_request(request, provider)
     answer = strict.create(request)
@@ -154,16 +188,3 @@ def test_responses_takes_its_answers_back_and_stores_none() -> None:
         with pytest.raises(RequestRefusedError, match="not found") as caught:
             strict.create(request | {field: "resp_1"})
         assert caught.value.param == field
-
-
-def test_chat_streams_calls_and_usage() -> None:
-    """A call is streamed in pieces; the usage is there if it was asked for."""
-    call = {"function": {"name": "look", "arguments": '{"at": "the far end of the pond"}'}}
-    strict = StrictChat(lambda _: {"tool_calls": [call]})
-    asked = {"stream": True, "stream_options": {"include_usage": True}}
-    *_, last, end = (event.data for event in strict.stream(REQUESTS["openai"] | asked))
-    assert (end, last["choices"]) == ("[DONE]", [])
-    answer = strict.create(REQUESTS["openai"])
-    assert last["usage"] == answer["usage"]
-    assert answer["choices"][0]["finish_reason"] == "tool_calls"
-    assert strict.create(REQUESTS["openai"])["id"] != answer["id"]

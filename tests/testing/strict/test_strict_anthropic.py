@@ -7,13 +7,11 @@ import pytest
 
 from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
-    Break,
     RequestRefusedError,
     StrictAnthropic,
     overloaded,
-    overloaded_midway,
 )
-from tests.testing.strict.bad_anthropic import ASK, result, text, user
+from tests.testing.strict.anthropic_blocks import ASK, result, text, user
 
 REQUEST: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [ASK]}
 
@@ -45,22 +43,6 @@ def test_a_script_of_faults_is_checked(bad: Any) -> None:
     """It gives each fault by the number of a request, from 1."""
     with pytest.raises(InvalidOptionError):
         StrictAnthropic(thinks, faults=bad)
-
-
-def test_a_stream_says_what_the_answer_says() -> None:
-    """The stream's events add up to the answer, and a fault breaks it in the middle."""
-    provider = StrictAnthropic(thinks)
-    events = list(provider.stream(REQUEST))
-    assert [event.name for event in events][:2] == ["message_start", "ping"]
-    assert [event.name for event in events][-2:] == ["message_delta", "message_stop"]
-    deltas = [event.data["delta"] for event in events if event.name == "content_block_delta"]
-    assert "".join(delta.get("thinking", "") for delta in deltas) == "hm 1"
-    assert sum("signature" in delta for delta in deltas) == 1
-    assert "".join(delta.get("partial_json", "") for delta in deltas) == '{"n":1}'
-    broken = StrictAnthropic(thinks, faults={1: Break(4), 2: overloaded_midway(4)})
-    with pytest.raises(ConnectionResetError):
-        list(broken.stream(REQUEST))
-    assert [event.name for event in broken.stream(REQUEST)][-1] == "error"
 
 
 def test_what_is_handed_in_is_neither_changed_nor_kept() -> None:

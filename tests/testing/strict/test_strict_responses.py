@@ -1,16 +1,9 @@
-"""The strict Responses: events, any data, and the trigger of a compaction."""
+"""The strict Responses: events, and the trigger of a compaction."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from polycontext import ContextSession, project
-from polycontext.testing.strict import RequestRefusedError, StrictResponses, check_request
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers import check
+from polycontext.testing.strict import StrictResponses
 
 Items = list[dict[str, Any]]
 
@@ -70,79 +63,6 @@ def test_events_of_further_items() -> None:
         "response.output_item.done",
         "response.completed",
     ]
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(
-                    [
-                        "type",
-                        "role",
-                        "content",
-                        "id",
-                        "call_id",
-                        "output",
-                        "summary",
-                        "encrypted_content",
-                        "action",
-                        "text",
-                        "reasoning",
-                        "message",
-                        "function_call",
-                        "input_text",
-                        "image_url",
-                    ]
-                ),
-                inner,
-                max_size=5,
-            )
-        ),
-        max_leaves=12,
-    )
-)
-def test_any_data_are_judged(value: Any) -> None:
-    """For any JSON data, the check and the provider raise their one error or none."""
-    kinds = [
-        "message",
-        "reasoning",
-        "function_call",
-        "function_call_output",
-        "custom_tool_call",
-        "compaction",
-        "shell_call_output",
-        "computer_call",
-        "computer_call_output",
-        "mcp_approval_response",
-        "item_reference",
-        "local_shell_call",
-    ]
-    for kind in kinds:
-        item = {"type": kind} | (
-            value
-            if isinstance(value, dict)
-            else {"content": value, "call_id": value, "id": value, "output": value}
-        )
-        judged_once([item])
-    judged_once(value)
-
-
-def judged_once(items: Any) -> None:
-    """Judge `items` by the checks and by a provider."""
-    request = {"model": MODEL, "input": items}
-    judges: Sequence[tuple[Callable[[Any], Any], Any]] = (
-        (partial(check, provider="openai-responses"), items),
-        (partial(check_request, provider="openai-responses"), request),
-        (StrictResponses(lambda _: "a").create, request),
-    )
-    for judge, what in judges:
-        try:
-            judge(what)
-        except (InvalidMessagesError, RequestRefusedError) as error:
-            assert error.rule
 
 
 def test_a_trigger_is_written_at_the_end_only() -> None:

@@ -125,7 +125,7 @@ def test_each_broken_shape_names_its_rule_and_place(
 ) -> None:
     """A broken list is refused with a stable rule name and the index of the message.
 
-    The requests of tests/testing/strict/bad_anthropic.py are not repeated here.
+    The requests of tests/testing/strict/bad_requests.json are not repeated here.
     """
     assert refused(messages) == (rule, index)
 
