@@ -296,27 +296,3 @@ def test_a_jpeg_of_many_segments_is_given_up(segment: bytes) -> None:
     size = b"\xff\xc0\x00\x11\x08\x00\x14\x00\x0a"
     assert image_size(b"\xff\xd8" + segment * 300 + size) == ("image/jpeg", 10, 20)
     assert image_size(b"\xff\xd8\xff" + segment * 5_000 + size) is None
-
-
-@pytest.mark.parametrize(
-    ("head", "size"),
-    [
-        (b"RIFF\0\0\0\0WEBPVP8 " + bytes(10) + bytes([200, 0, 100, 0]), (200, 100)),
-        (b"RIFF\0\0\0\0WEBPVP8L" + bytes(5) + (199 | 99 << 14).to_bytes(4, "little"), (200, 100)),
-        (b"RIFF\0\0\0\0WEBPVP8X" + bytes(8) + bytes([199, 0, 0, 99, 0, 0]), (200, 100)),
-        (b"RIFF\0\0\0\0WEBPVP8X" + bytes(8) + bytes([199, 0, 0, 99]), None),
-        (b"RIFF\0\0\0\0WEBPXXXX" + bytes(20), None),
-        (b"\xff\xd8\xff\xff\xd0\xff\xe0\0\x04\0\0\xff\xc0\0\x11\x08\0\x64\0\xc8", (200, 100)),
-        (b"\xff\xd8\xff\xda\0\x04\0\0", None),
-        (b"\xff\xd8\xff\xe0\0\x04\0\0\x00", None),
-        (b"\xff\xd8\xff\xe0", None),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rXXXX" + bytes(8), None),
-        (b"GIF89a" + bytes([0, 0, 3, 0]), None),
-    ],
-)
-def test_the_size_of_a_picture_is_read_from_its_head(
-    head: bytes, size: tuple[int, int] | None
-) -> None:
-    """Of every kind, past what stands before it; of what is cut or none, nothing."""
-    found = image_size(head)
-    assert (None if found is None else (found.width, found.height)) == size

@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from polycontext.base import InvalidDataError
-from polycontext.testing.strategies import TEXTS
 from polycontext.window import ItemType
 from polycontext.window.items import (
     ContextItem,
@@ -19,7 +17,7 @@ from polycontext.window.items import (
     item_to_dict,
     item_to_json,
 )
-from tests.window.items.samples import JSON, NAMES, items, seed_item
+from tests.window.items.samples import items, seed_item
 
 pytestmark = pytest.mark.filterwarnings("ignore::polycontext.window.items.MetadataWarning")
 
@@ -31,25 +29,6 @@ DOCUMENT = {
     "metadata": None,
     "timestamp": 3910982400,
 }
-WHOLE = st.integers(1, 2**64 - 1) | st.integers(1, 10**6).map(float)
-KNOWN = {"filename": NAMES, "start_line": WHOLE, "end_line": WHOLE, "package": TEXTS}
-
-
-@st.composite
-def documents(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw any document of the schema: lines in any order, floats for integers, further keys."""
-    document: dict[str, Any] = {
-        "id": draw(st.from_regex(r"ctx-[0-9]+", fullmatch=True)),
-        "type": draw(st.sampled_from([str(kind) for kind in ItemType])),
-        "content": draw(TEXTS),
-        "timestamp": draw(st.integers(0, 2**64 - 1) | st.integers(0, 10**11).map(float)),
-    }
-    further = st.dictionaries(TEXTS.filter(lambda key: key not in KNOWN), JSON, max_size=3)
-    chosen = draw(st.sets(st.sampled_from(sorted(KNOWN))))
-    known = {key: draw(KNOWN[key]) for key in sorted(chosen)}
-    optional: list[dict[str, Any]] = [{}, {"metadata": None}, {"metadata": draw(further) | known}]
-    document.update(draw(st.sampled_from(optional)))
-    return document
 
 
 @given(items())
@@ -61,14 +40,11 @@ def test_what_is_written_validates_and_comes_back(item: ContextItem) -> None:
     assert item_from_json(item_to_json(item).encode()) == item
 
 
-@given(documents())
-def test_every_document_of_the_schema_round_trips(document: dict[str, Any]) -> None:
-    """Every document of the schema is read and written back unchanged; absent metadata is null."""
-    SCHEMA.validate(document)
-    written = item_to_dict(item_from_dict(document))
-    assert written == {"metadata": None} | document
-    SCHEMA.validate(written)
-    assert json.loads(item_to_json(item_from_json(json.dumps(document)))) == written
+def test_whole_numbers_may_have_a_point() -> None:
+    """JSON has one kind of numbers, so 5.0 is a line, and so is a time."""
+    told = {**DOCUMENT, "timestamp": 3910982400.0, "metadata": {"start_line": 5.0}}
+    SCHEMA.validate(told)
+    assert item_to_dict(item_from_dict(told)) == told
 
 
 def test_the_shape_is_the_seeds() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from attrs import evolve
 from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.base import CallerError, InvalidDataError
 from polycontext.window import ItemType
@@ -93,15 +92,6 @@ def test_the_timestamp_is_universal_time_to_the_second() -> None:
     assert item.timestamp == NOON.replace(microsecond=0)
     assert seed_item(timestamp=3910982400).timestamp == datetime(2023, 12, 8, tzinfo=UTC)
     assert seed_item(timestamp=0).timestamp == datetime(1900, 1, 1, tzinfo=UTC)
-
-
-# The strategy adds the time zone.
-@given(st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001
-def test_a_moment_comes_back_to_the_second(moment: datetime) -> None:
-    """A datetime from 1900 on survives as Universal Time, to the second."""
-    item = ContextItem("x", timestamp=moment)
-    assert item.timestamp == moment.replace(microsecond=0)
-    assert ContextItem("x", timestamp=item.timestamp).universal_time == item.universal_time
 
 
 @given(items())
