@@ -1,26 +1,12 @@
-"""The memory of a strict provider: results for prefixes of conversations, by digest.
+"""Digests of prefixes of conversations, by which a strict provider knows them again."""
 
-An agent sends its whole conversation with each request. Reading it is cheap and unavoidable.
-Judging and counting it is expensive, so it is done once for each message: the result for a prefix
-is stored by the digest of its content. The oldest results are evicted first.
-"""
-
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import blake2b
-from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import orjson
-from attrs import define, field
 
 from polycontext.testing.strict.provider import invalid_request
-
-V = TypeVar("V")
-
-MOST_PREFIXES = 1024
-"""The number of prefixes that a provider remembers, which is about how many conversations can grow
-in parallel."""
 
 
 def digest(*parts: bytes) -> bytes:
@@ -34,38 +20,6 @@ def digest(*parts: bytes) -> bytes:
         total.update(len(part).to_bytes(8))
         total.update(part)
     return total.digest()
-
-
-@define
-class Memory(Generic[V]):
-    """A store of at most `most` values by digest. Safe under threads."""
-
-    most: int = 20_000
-    _kept: OrderedDict[bytes, V] = field(init=False, repr=False, factory=OrderedDict)
-    _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
-
-    def get(self, key: bytes) -> V | None:
-        """Return the value of `key`, or None."""
-        return self._kept.get(key)
-
-    def keep(self, key: bytes, value: V) -> None:
-        """Store `value`, and evict the oldest value if there are too many."""
-        with self._lock:
-            self._kept[key] = value
-            if len(self._kept) > self.most:
-                self._kept.popitem(last=False)
-
-
-def longest(memory: Memory[V], digests: Sequence[bytes]) -> tuple[int, V] | tuple[int, None]:
-    """Return how many entries of a list are known, and the result stored for them.
-
-    ``digests[i]`` is the digest of entries 0 to i.
-    """
-    for index in range(len(digests) - 1, -1, -1):
-        learned = memory.get(digests[index])
-        if learned is not None:
-            return index + 1, learned
-    return 0, None
 
 
 def json_bytes(value: Any) -> bytes:
