@@ -1,10 +1,14 @@
 """Places in requests of OpenAI, with the vendor's wording and limits.
 
-Both OpenAI formats use them. An error holds the vendor's message, `param` and `code`.
+Both OpenAI formats use them. An error holds the vendor's message, `param` and `code`, which
+openai_rules.json has for the rules with a text of their own.
 """
 
+import json
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from re import Pattern
 from typing import Any
 
@@ -32,6 +36,15 @@ ObjectCheck = Callable[[dict[str, Any], "OpenAIPlace"], object]
 """A function that checks an object at its place, and raises `InvalidMessagesError`."""
 
 
+@cache
+def _rules() -> Mapping[str, Mapping[str, str | None]]:
+    """Return the arguments of `OpenAIPlace.fault` by rule; the case of a rule is behind a slash."""
+    rules: Mapping[str, Mapping[str, str | None]] = json.loads(
+        Path(__file__).with_name("openai_rules.json").read_text(encoding="utf-8")
+    )
+    return rules
+
+
 @frozen
 class OpenAIPlace(Place):
     """A place in a request of OpenAI, such as ``messages[2].content[0]``."""
@@ -52,6 +65,16 @@ class OpenAIPlace(Place):
         return InvalidMessagesError(
             str(self.provider), self.index, rule, message, legal, message, named, code
         )
+
+    def broken(self, rule: str, **values: object) -> InvalidMessagesError:
+        """Return the error for breaking `rule` here, one of openai_rules.json.
+
+        Its texts take `values`, besides the `path` and `index` of this place.
+        """
+        known = {"path": self.path, "index": self.index, **values}
+        texts = _rules()[rule].items()
+        given: dict[str, Any] = {name: text and text.format_map(known) for name, text in texts}
+        return self.fault(rule.partition("/")[0], **given)
 
     def missing(self, rule: str, legal: str = "") -> InvalidMessagesError:
         """Return the error for a missing required value."""
