@@ -2,8 +2,9 @@
 
 The table, `vendor_shapes.json`, has lists that come back unchanged, lists that are rewritten,
 answers (with results for their calls), odd lists that are legal, forms of items, calls of the
-client's own tools, and lists and requests that are refused, each with its rule. A shape names what
-it is and the words that must not get lost on the way.
+client's own tools, whole answers as they are read, messages that tell whose they are, lists and
+requests that are refused, each with its rule, and lists that a session makes valid. A shape names
+what it is and the words that must not get lost on the way.
 """
 
 import json
