@@ -149,9 +149,6 @@ def test_a_response_costs_the_prices_of_its_model() -> None:
     assert unknown.cost == Cost(2, 1, Tokens(1_000_000), None)
 
 
-# --- requests that a cache serves -----------------------------------------------------
-
-
 # --- limits ---------------------------------------------------------------------------
 
 

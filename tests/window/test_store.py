@@ -1,4 +1,4 @@
-"""The Store comonad: its laws in both presentations, its store laws and its sequence methods."""
+"""The Store: a focus among its values, and the methods of a sequence."""
 
 import pytest
 from hypothesis import given
@@ -12,12 +12,6 @@ def stores(draw: st.DrawFn) -> Store[int]:
     """Draw a store of up to seven numbers, focused anywhere."""
     values = draw(st.lists(st.integers(-9, 9), min_size=1, max_size=7))
     return Store(values.__getitem__, len(values) - 1, draw(st.integers(0, len(values) - 1)))
-
-
-# --- a comonad, by extend -------------------------------------------------
-
-
-# --- a comonad, by duplicate ----------------------------------------------
 
 
 # --- a store --------------------------------------------------------------
