@@ -1,6 +1,7 @@
 """Items as JSON: what we write the schema accepts, what the schema accepts comes back."""
 
 import json
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from polycontext.window.items import (
     item_to_dict,
     item_to_json,
 )
-from tests.window.items.samples import items, seed_item
+from tests.window.items.samples import TABLES, items, seed_item
 
 pytestmark = pytest.mark.filterwarnings("ignore::polycontext.window.items.MetadataWarning")
 
@@ -68,69 +69,17 @@ def test_the_shipped_schema_is_the_seeds() -> None:
     assert item_schema()["properties"]["metadata"]["additionalProperties"] is True
 
 
-WRONG: dict[str, tuple[Any, str, str]] = {
-    "a list": ([], "$", "list is not an object"),
-    "nothing": ({}, "$.id", "is missing"),
-    "no timestamp": (
-        {key: DOCUMENT[key] for key in ("id", "type", "content")},
-        "$.timestamp",
-        "is missing",
-    ),
-    "a key too many": (DOCUMENT | {"package": "x"}, "$.package", "is unknown"),
-    "another id": (DOCUMENT | {"id": "ctx-"}, "$.id", "not an id"),
-    "another type": (DOCUMENT | {"type": "poem"}, "$.type", "unknown 'poem'"),
-    "a type that is not text": (DOCUMENT | {"type": {"code": 1}}, "$.type", "unknown dict"),
-    "content null": (DOCUMENT | {"content": None}, "$.content", "NoneType is not text"),
-    "metadata as a list": (DOCUMENT | {"metadata": []}, "$.metadata", "list is not an object"),
-    "a truth for a line": (
-        DOCUMENT | {"metadata": {"start_line": True}},
-        "$.metadata.start_line",
-        "True is not a valid start_line",
-    ),
-    "line null": (
-        DOCUMENT | {"metadata": {"end_line": None}},
-        "$.metadata.end_line",
-        "None is not a valid end_line",
-    ),
-    "line zero": (
-        DOCUMENT | {"metadata": {"end_line": 0}},
-        "$.metadata.end_line",
-        "0 is not a valid end_line",
-    ),
-    "half a line": (
-        DOCUMENT | {"metadata": {"end_line": 1.5}},
-        "$.metadata.end_line",
-        "1.5 is not a valid end_line",
-    ),
-    "file name null": (
-        DOCUMENT | {"metadata": {"filename": None}},
-        "$.metadata.filename",
-        "None is not a valid filename",
-    ),
-    "timestamp as text": (
-        DOCUMENT | {"timestamp": "now"},
-        "$.timestamp",
-        "'now' is not a whole number",
-    ),
-    "timestamp as a truth": (
-        DOCUMENT | {"timestamp": True},
-        "$.timestamp",
-        "True is not a whole number",
-    ),
-    "a timestamp before 1900": (DOCUMENT | {"timestamp": -1}, "$.timestamp", "-1 is not a time"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_what_the_schema_refuses_is_refused_by_path(name: str) -> None:
+@pytest.mark.parametrize("row", TABLES["wrong"], ids=itemgetter("name"))
+def test_what_the_schema_refuses_is_refused_by_path(row: dict[str, Any]) -> None:
     """The path names the first fault; the schema agrees that there is one."""
-    data, path, problem = WRONG[name]
+    data = row["document"] if "document" in row else DOCUMENT | row["change"]
     assert not SCHEMA.is_valid(data)
     with pytest.raises(InvalidDataError) as caught:
         item_from_dict(data)
-    assert caught.value.path == path
-    assert problem in caught.value.what
-    assert str(caught.value) == f"{path}: {caught.value.what}. Use {caught.value.legal}."
+    error = caught.value
+    assert error.path == row["path"]
+    assert row["problem"] in error.what
+    assert str(error) == f"{error.path}: {error.what}. Use {error.legal}."
 
 
 @pytest.mark.parametrize(
