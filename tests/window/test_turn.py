@@ -110,19 +110,6 @@ def test_an_illegal_call_is_refused(fields: tuple[Any, ...], field: str) -> None
     assert caught.value.field == field
 
 
-@given(st.text(max_size=20))
-def test_text_is_refused_exactly_when_utf8_cannot_hold_it(text: str) -> None:
-    """The check refuses lone surrogates and nothing else, and names the first one's place."""
-    surrogates = [
-        place for place, character in enumerate(text) if "\ud800" <= character <= "\udfff"
-    ]
-    if not surrogates:
-        assert Turn(Role.USER, text).content == text
-        return
-    with pytest.raises(InvalidTurnError, match=f"at character {surrogates[0]}"):
-        Turn(Role.USER, text)
-
-
 def test_a_turn_cannot_be_changed() -> None:
     """Neither a field nor what the metadata hold can be set."""
     data: dict[str, Any] = {"tags": ["a"], "inner": {"k": 1}}
