@@ -58,9 +58,9 @@ fresh *arguments:
 deep *paths:
     HYPOTHESIS_PROFILE=deep uv run pytest --numprocesses auto --timeout 0 -m "hypothesis or deep" {{ paths }}
 
-# Drive scripted tool loops through strict providers, one or (--mixed) all vendors: [--mixed] [--seeds A-B] [--jobs N] [--http].
+# Drive 2,000 scripted tool loops through strict providers, of one vendor and of all in turn; arguments go to pytest.
 strict *arguments:
-    uv run python -m tests.strict.loops {{ arguments }}
+    uv run pytest --numprocesses auto -m deep tests/strict/test_loops.py {{ arguments }}
 
 # Run agents on strict providers of four vendors that check structured output: [--conversations N] [--provider NAME].
 strict-agents *arguments:

@@ -299,16 +299,12 @@ def test_of_a_client_that_is_wrapped_twice_the_last_counts(served: Served, form:
 
 
 def test_what_is_no_client_is_refused() -> None:
-    """In words, and so are options that cannot be."""
+    """In words; so are options that cannot be, and a client of another vendor."""
     for wrap in (openai_adapter.wrap, anthropic_adapter.wrap):
         with pytest.raises(InvalidOptionError, match=r"Use an (OpenAI|Anthropic)"):
             wrap("client")
     with pytest.raises(InvalidOptionError):
         openai_adapter.wrap(openai.OpenAI(api_key="none"), -1)
-
-
-def test_a_client_of_another_vendor_is_refused() -> None:
-    """Wrapping it would change none of its requests."""
     with (
         openai.OpenAI(api_key="none") as gpt,
         anthropic.Anthropic(api_key="none") as claude,

@@ -1,7 +1,10 @@
 """The cost of a session is what its providers reported, times their prices."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from operator import itemgetter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,84 +81,15 @@ PROVIDERS = (Provider.ANTHROPIC, Provider.OPENAI, Provider.RESPONSES)
 # --- what providers report ------------------------------------------------------------
 
 
-USAGES: Mapping[str, tuple[object, Tokens | None]] = {
-    "chat, cached": (
-        {
-            "prompt_tokens": 100,
-            "completion_tokens": 5,
-            "prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 30},
-        },
-        Tokens(10, read=60, written=30, output=5),
-    ),
-    "a proxy that adds Anthropic's names": (
-        {
-            "prompt_tokens": 100,
-            "completion_tokens": 5,
-            "prompt_tokens_details": {"cached_tokens": 60},
-            "cache_read_input_tokens": 60,
-        },
-        Tokens(40, read=60, output=5),
-    ),
-    "DeepSeek": (
-        {"prompt_tokens": 100, "completion_tokens": 5, "prompt_cache_hit_tokens": 64},
-        Tokens(36, read=64, output=5),
-    ),
-    "Responses": (
-        {
-            "input_tokens": 100,
-            "input_tokens_details": {"cached_tokens": 60},
-            "output_tokens": 5,
-            "output_tokens_details": {"reasoning_tokens": 4},
-        },
-        Tokens(40, read=60, output=5),
-    ),
-    "Anthropic": (
-        {
-            "input_tokens": 10,
-            "cache_read_input_tokens": 900,
-            "cache_creation_input_tokens": 90,
-            "cache_creation": {"ephemeral_5m_input_tokens": 50, "ephemeral_1h_input_tokens": 40},
-            "output_tokens": 5,
-            "server_tool_use": None,
-        },
-        Tokens(10, read=900, written=50, written_long=40, output=5),
-    ),
-    "Anthropic, with a compaction": (
-        {
-            "input_tokens": 10,
-            "output_tokens": 5,
-            "iterations": [
-                {"type": "compaction", "input_tokens": 900, "output_tokens": 70},
-                {"type": "message", "input_tokens": 10, "output_tokens": 5},
-            ],
-        },
-        Tokens(910, output=75),
-    ),
-    "Gemini": (
-        {
-            "promptTokenCount": 100,
-            "cachedContentTokenCount": 60,
-            "candidatesTokenCount": 5,
-            "thoughtsTokenCount": 20,
-            "toolUsePromptTokenCount": 7,
-            "totalTokenCount": 132,
-        },
-        Tokens(47, read=60, output=25),
-    ),
-    "no usage": ({"usage": None}, None),
-    "parts of other forms": (
-        {"prompt_tokens": 7, "prompt_tokens_details": [1], "iterations": 3, "cache_creation": 4},
-        Tokens(7),
-    ),
-    "counts of null": ({"usage": {"prompt_tokens": None, "completion_tokens": None}}, None),
-}
+USAGES = json.loads(Path(__file__).with_name("usages.json").read_text(encoding="utf-8"))
+"""What each vendor reports, and the tokens that it means; null where nothing was reported."""
 
 
-@pytest.mark.parametrize("name", USAGES)
-def test_each_vendors_usage_is_read(name: str) -> None:
+@pytest.mark.parametrize("row", USAGES, ids=itemgetter("name"))
+def test_each_vendors_usage_is_read(row: Mapping[str, Any]) -> None:
     """Alone or in its response, as JSON data or as an SDK object."""
-    usage, tokens = USAGES[name]
-    held = "usageMetadata" if name == "Gemini" else "usage"
+    usage, tokens = row["usage"], row["tokens"] and Tokens(**row["tokens"])
+    held = "usageMetadata" if row["name"] == "Gemini" else "usage"
     dumped: Callable[..., object] = lambda **_: {held: usage}  # noqa: E731
     assert reported_tokens(usage) == tokens
     if tokens is not None:
@@ -213,9 +147,6 @@ def test_a_response_costs_the_prices_of_its_model() -> None:
     assert unknown.add({"usage": None}).money == 0
     assert unknown.add(usage).money is None
     assert unknown.cost == Cost(2, 1, Tokens(1_000_000), None)
-
-
-# --- requests that a cache serves -----------------------------------------------------
 
 
 # --- limits ---------------------------------------------------------------------------

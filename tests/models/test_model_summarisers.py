@@ -5,6 +5,8 @@ import json
 import re
 import sys
 from collections.abc import Generator
+from operator import itemgetter
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -131,43 +133,16 @@ def test_a_client_of_its_own_finds_the_address_in_the_environment(
         assert asyncio.run(summariser.asummarise(TURNS, 200, counter=COUNTER)) == SUMMARY
 
 
-NO_SUMMARIES: dict[str, tuple[str, Any, str]] = {
-    "an empty text": ("openai", ("", "stop"), "an empty text"),
-    "a text cut off": ("openai", ("Some we", "length"), "cut off (finish_reason length)"),
-    "a filtered text": ("openai", ("Some", "content_filter"), "content filter"),
-    "a refusal": ("openai", {"content": None, "refusal": "I will not."}, "a refusal: I will not."),
-    "a call": (
-        "openai",
-        {"content": None, "tool_calls": [{"function": {"name": "look", "arguments": "{}"}}]},
-        "a call of a tool",
-    ),
-    "no blocks": ("anthropic", (None, "end_turn"), "no text"),
-    "a text of Anthropic's cut off": (
-        "anthropic",
-        ("Some we", "max_tokens"),
-        "cut off (stop_reason max_tokens)",
-    ),
-    "a full window": (
-        "anthropic",
-        ("Some we", "model_context_window_exceeded"),
-        "cut off at the end of its window",
-    ),
-    "a call of Anthropic's": (
-        "anthropic",
-        [{"type": "tool_use", "name": "look", "input": {}}],
-        "a call of a tool",
-    ),
-    "a pause": ("anthropic", ("Some", "pause_turn"), "a pause"),
-}
+NO_SUMMARIES = json.loads(Path(__file__).with_name("no_summaries.json").read_text(encoding="utf-8"))
+"""What models say in place of a summary, and how it is told."""
 
 
-@pytest.mark.parametrize(("name", "says", "came"), NO_SUMMARIES.values(), ids=NO_SUMMARIES.keys())
-def test_what_is_no_summary_is_named_and_the_extract_stands(
-    name: str, says: Any, came: str
-) -> None:
+@pytest.mark.parametrize("row", NO_SUMMARIES, ids=itemgetter("name"))
+def test_what_is_no_summary_is_named_and_the_extract_stands(row: dict[str, Any]) -> None:
     """An answer that is no summary is named in the error, and the extract is used instead."""
+    name, came = row["vendor"], row["came"]
     with serving(name) as vendor:
-        vendor.says = vendor.answer(*says) if isinstance(says, tuple) else says
+        vendor.says = vendor.answer(*row["answer"]) if "answer" in row else row["says"]
         summariser = vendor.summariser()
         with pytest.raises(
             NoSummaryError,

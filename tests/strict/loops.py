@@ -1,22 +1,15 @@
-"""Drive scripted tool loops through strict providers, and count what went wrong.
-
-Usage: python -m tests.strict.loops [--mixed] --seeds 0-99999 [--jobs N] [--http]
+"""Drive scripted tool loops through strict providers, and collect what went wrong.
 
 Each loop runs in a session of defaults under a budget of 10 to 60 % of its length, one vendor after
-the other by its seed. With `--mixed`, any vendor may give the next answer, also in the middle of a
+the other by its seed. In a mixed loop, any vendor may give the next answer, also in the middle of a
 tool loop; before each, the requests of all vendors are checked: none may be invalid or leave out
 what the window holds without saying so.
 """
 
-import argparse
 import json
-import sys
-import time
-from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from functools import lru_cache, partial
-from multiprocessing import Pool
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -31,7 +24,6 @@ from tests.strict.transport import STRICT, Ask, in_process, over_http
 from tests.strict.vendors import VENDORS, Vendor
 from tests.window.tokens.what_leaves import tokens_leaving
 
-BATCH = 200
 LEAST = 100
 """Characters of the shortest data of a picture."""
 
@@ -52,13 +44,10 @@ COUNTER = Remembering()
 class Found:
     """The outcome of a loop: requests, steps, epochs, and each error with its step."""
 
-    seed: int
     vendor: str
     requests: int = 0
     steps: int = 0
     epochs: int = 0
-    switches: int = 0
-    raised: bool = False
     wrong: list[str] = field(factory=list)
 
 
@@ -144,8 +133,7 @@ class MixedLoop(Loop):
     def _step(self, ask: Ask, step: Step) -> None:
         for vendor in VENDORS:
             self._whole(self.session.request(vendor.provider), vendor.provider)
-        before, self.vendor = self.vendor, self.random.choice(VENDORS)
-        self.found.switches += self.vendor is not before
+        self.vendor = self.random.choice(VENDORS)
         # Thinking of one vendor stays behind while another answers.
         self.epoch = -1
         super()._step(self.asks[self.vendor.provider], step)
@@ -196,8 +184,8 @@ def _payloads(data: str) -> Iterator[str]:
 def run_mixed(seed: int) -> Found:
     """Drive the loop of `seed` through all vendors, as `run_loop` does through one."""
     script = script_of(seed)
-    found = Found(seed, "mixed")
-    budget = max(budget_of(vendor, script, found) for vendor in VENDORS)
+    found = Found("mixed")
+    budget = max(budget_of(vendor, script) for vendor in VENDORS)
     random = Random(seed)  # noqa: S311 - a switch is drawn, not a secret
     loop = MixedLoop(VENDORS[0], script, ContextSession(budget), found, random=random)
     loop.asks = {
@@ -210,8 +198,8 @@ def run_mixed(seed: int) -> Found:
 def run_loop(seed: int, *, http: bool = False) -> Found:
     """Drive the loop of `seed`; an error of any kind is among what was wrong."""
     vendor, script = VENDORS[seed % len(VENDORS)], script_of(seed)
-    found = Found(seed, vendor.provider)
-    loop = Loop(vendor, script, ContextSession(budget_of(vendor, script, found)), found)
+    found = Found(vendor.provider)
+    loop = Loop(vendor, script, ContextSession(budget_of(vendor, script)), found)
     provider = STRICT[vendor.provider](loop.says)
     if not http:
         return loop.run(in_process(vendor, provider))
@@ -219,7 +207,7 @@ def run_loop(seed: int, *, http: bool = False) -> Found:
         return loop.run(ask)
 
 
-def budget_of(vendor: Vendor, script: Script, found: Found) -> int:
+def budget_of(vendor: Vendor, script: Script) -> int:
     """Return the budget: the script's share of its length, or the largest atom's need if larger."""
     head = _tokens(vendor, [{"role": "user", "content": f"{script.system} {script.task}"}]) + 8
     atoms = [
@@ -234,7 +222,6 @@ def budget_of(vendor: Vendor, script: Script, found: Found) -> int:
         )
         + 200
     )
-    found.raised = least > wanted
     return max(wanted, least)
 
 
@@ -264,80 +251,3 @@ def unbound_code() -> Generator[None]:
     """Take the binding out of our code: thinking stands whatever becomes of its prefix."""
     with patch("polycontext.pressure.view.unbound", lambda turn, *_: turn):
         yield
-
-
-def run_all(
-    seeds: Iterable[int],
-    jobs: int,
-    *,
-    unbound: bool = False,
-    http: bool = False,
-    mixed: bool = False,
-) -> Iterator[Found]:
-    """Yield what each loop came to, in the order of the seeds."""
-    run = run_mixed if mixed else partial(_run, unbound=unbound, http=http)
-    if jobs == 1:
-        yield from map(run, seeds)
-        return
-    with Pool(jobs) as pool:
-        yield from pool.imap(run, seeds, chunksize=20)
-
-
-def _run(seed: int, *, unbound: bool, http: bool) -> Found:
-    with unbound_code() if unbound else nullcontext():
-        return run_loop(seed, http=http)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the seeds without a result, print progress and totals; exit code 1 means an error."""
-    parser = argparse.ArgumentParser(
-        prog="just strict", description=__doc__.splitlines()[0] if __doc__ else None
-    )
-    parser.add_argument(
-        "--seeds", default="0-1999", metavar="A-B", help="first and last seed (default: 0-1999)"
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=2, metavar="N", help="processes at once (default: 2)"
-    )
-    parser.add_argument(
-        "--mixed", action="store_true", help="any vendor may give the next answer, in process"
-    )
-    parser.add_argument(
-        "--http",
-        action="store_true",
-        help="over HTTP on the loopback interface, through the vendors' SDKs",
-    )
-    options = parser.parse_args(arguments)
-    first, _, last = options.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
-    total, wrong, started = Counter[str](), 0, time.perf_counter()
-    runs = run_all(seeds, options.jobs, http=options.http, mixed=options.mixed)
-    for number, found in enumerate(runs, 1):
-        _add(total, found)
-        if found.wrong:
-            wrong += 1
-            print(f"seed {found.seed} ({found.vendor}): {found.wrong[0][:300]}", flush=True)
-        if number % BATCH == 0:
-            each = (time.perf_counter() - started) / number * 1e3
-            print(f"{number} of {len(seeds)} loops, {each:.1f} ms each, {wrong} wrong", flush=True)
-    print(", ".join(f"{count} {name}" for name, count in total.items()))
-    sys.exit(1 if wrong else 0)
-
-
-def _add(total: Counter[str], found: Found) -> None:
-    total.update(
-        {
-            "loops": 1,
-            f"{found.vendor} loops": 1,
-            "steps": found.steps,
-            "requests": found.requests,
-            "switches": found.switches,
-            "new epochs": found.epochs - 1,
-            "budgets raised to what the largest atom needs": int(found.raised),
-            "loops with something wrong": int(bool(found.wrong)),
-        }
-    )
-
-
-if __name__ == "__main__":
-    main()

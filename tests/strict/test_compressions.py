@@ -12,26 +12,19 @@ import pytest
 from polycontext.polynomial.stores import SQLiteStore
 from tests.strict import compressions, loops
 
-FEW = range(12)
+SEEDS = [
+    *range(12),
+    *(pytest.param(seed, marks=pytest.mark.gate) for seed in range(12, 48)),
+    *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(48, 2_000)),
+]
 
 
-@pytest.mark.parametrize("seed", FEW)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_compression_has_a_receipt_that_checks(seed: int) -> None:
     """No provider refuses a request behind an undo, and every extract is made again."""
     loop = compressions.run_changed(seed)
     checked = loop.session.history.check_receipts()
     assert [*loop.found.wrong, *compressions.findings(loop.session, checked)] == []
-
-
-@pytest.mark.parametrize(
-    "last",
-    [pytest.param(47, marks=pytest.mark.gate), pytest.param(1_999, marks=pytest.mark.deep)],
-)
-def test_many_sessions_pass(last: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of four vendors, in background and with a provider's own summaries."""
-    with pytest.raises(SystemExit) as ended:
-        compressions.main(["--seeds", f"0-{last}"])
-    assert ended.value.code == 0, capsys.readouterr().out
 
 
 def test_thinking_that_is_not_dropped_by_an_undo_is_refused() -> None:

@@ -1,5 +1,7 @@
 """Scripted loops pass strict providers, and the driver detects errors; `just strict` runs many."""
 
+from typing import Any
+
 import pytest
 from attrs import evolve
 
@@ -9,11 +11,15 @@ from tests.strict import loops
 from tests.strict.script import script_of
 from tests.strict.vendors import VENDORS
 
-SEEDS = range(12)
 LONG = 99
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+def seeds(few: int) -> list[Any]:
+    """Return the seeds of every run, and those of a long one."""
+    return [*range(few), *(pytest.param(n, marks=pytest.mark.deep) for n in range(few, 2_000))]
+
+
+@pytest.mark.parametrize("seed", seeds(12))
 def test_a_loop_goes_through(seed: int) -> None:
     """Nothing is refused, nothing exceeds its budget, no thinking is lost within an epoch."""
     found = loops.run_loop(seed)
@@ -36,7 +42,7 @@ def test_a_loop_goes_through_the_vendors_own_sdk(seed: int) -> None:
     assert loops.run_loop(seed, http=True).wrong == []
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_a_loop_goes_through_all_vendors_in_turn(seed: int) -> None:
     """Any vendor gives the next answer; no request to any of them is invalid or lacks something."""
     found = loops.run_mixed(seed)
@@ -60,14 +66,7 @@ def test_what_a_request_leaves_out_in_silence_is_found(monkeypatch: pytest.Monke
 
 def test_without_the_binding_in_our_code_it_is_missed_at_once() -> None:
     """Or else these loops would show nothing."""
-    found = next(loops.run_all([0], 1, unbound=True))
+    with loops.unbound_code():
+        found = loops.run_loop(0)
     assert found.vendor == "anthropic"
     assert "thinking_dropped" in found.wrong[0] or "different conversation" in found.wrong[0]
-
-
-def test_a_run_tells_its_totals(capsys: pytest.CaptureFixture[str]) -> None:
-    """And ends with 0 if nothing was wrong."""
-    with pytest.raises(SystemExit) as stopped:
-        loops.main(["--seeds", "0-1", "--jobs", "1"])
-    assert stopped.value.code == 0
-    assert "2 loops" in capsys.readouterr().out

@@ -22,12 +22,15 @@ from polycontext.testing.strict.provider import (
     vendor_errors,
 )
 from polycontext.testing.strict.streams import message_events
+from polycontext.window.providers import Provider, copied_messages
+from polycontext.window.providers.anthropic.order_rules import Judge
 from polycontext.window.providers.anthropic.versions import BINDING_BETA
+from polycontext.window.providers.judge import raise_first
 
 from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
 from .anthropic_prefix import MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
 from .anthropic_requests import check_head, check_whole
-from .memory import Memory, digest
+from .digests import digest
 from .prefix_cache import Breakpoint, CacheUse, PrefixCache
 from .request_tokens import BlockTokens
 from .signatures import Bound, Signer, canonical
@@ -40,7 +43,6 @@ class _Head:
     frame: Frame
     blocks: tuple[tuple[bytes, int], ...]
     marks: tuple[tuple[int, float], ...]
-    size: int
 
 
 @frozen
@@ -48,6 +50,7 @@ class _Judged:
     """A request that was found valid."""
 
     head: _Head
+    judge: Judge
     prefixes: list[Prefix]
     tokens: int
 
@@ -65,8 +68,6 @@ def _summary(request: Request) -> str:
 class StrictAnthropic(strict.StrictAnthropic):
     """A provider that signs thinking, summarises, caches, and rejects what the vendor rejects.
 
-    It remembers digests of judged content, not the content.
-
     Args:
         summary: Returns the text of a summary on demand; None stands for a failed one.
         clock: Returns seconds, for the lifetime of cached prefixes.
@@ -78,7 +79,6 @@ class StrictAnthropic(strict.StrictAnthropic):
     _blocks: BlockTokens = field(init=False, repr=False)
     _judge: PrefixJudge = field(init=False, repr=False)
     _cache: PrefixCache = field(init=False, repr=False)
-    _heads: Memory[_Head] = field(init=False, repr=False, factory=lambda: Memory[_Head](256))
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -151,14 +151,17 @@ class StrictAnthropic(strict.StrictAnthropic):
         self, request: Request, betas: frozenset[str], *, counting: bool = False
     ) -> _Judged:
         with vendor_errors():
-            head = self._head(request, betas, counting=counting)
-            prefixes = self._judge.prefixes(request["messages"], head.frame)
-            judge = prefixes[-1].judge
+            check_head(request, betas=betas, counting=counting)
+            messages = copied_messages(Provider.ANTHROPIC, request["messages"])
+            if _size({**request, "messages": messages}) > MOST_BYTES:
+                raise too_large()
+            judge = Judge()
+            raise_first(judge.faults(messages))
+            head = self._read_head(request, betas)
+            prefixes = self._judge.prefixes(messages, head.frame)
             if request.get("compaction") is not None:
                 refuse_unfinished(judge.waiting, judge.role, judge.count)
             check_whole(request, judge)
-        if head.size + prefixes[-1].size > MOST_BYTES:
-            raise too_large()
         blocks = list(head.blocks)
         for prefix in prefixes:
             if prefix.restarts is not None:
@@ -168,26 +171,9 @@ class StrictAnthropic(strict.StrictAnthropic):
         tokens = sum(tokens for _, tokens in blocks)
         if tokens > self.window and not counting:
             raise self.overflow(tokens)
-        return _Judged(head, prefixes, tokens)
+        return _Judged(head, judge, prefixes, tokens)
 
-    def _head(self, request: Any, betas: frozenset[str], *, counting: bool) -> _Head:
-        if not isinstance(request, Mapping):
-            check_head(request)
-        rest = {name: value for name, value in request.items() if name != "messages"}
-        try:
-            raw = orjson.dumps([rest, sorted(betas), counting, "messages" in request])
-        except TypeError as error:
-            message = f"the request is not JSON data: {error}"
-            raise invalid_request(message, "not-json", None, "JSON data with text keys") from None
-        key = digest(raw)
-        head = self._heads.get(key)
-        if head is None:
-            check_head(request, betas=betas, counting=counting)
-            head = self._read_head(request, betas, len(raw))
-            self._heads.keep(key, head)
-        return head
-
-    def _read_head(self, request: Request, betas: frozenset[str], size: int) -> _Head:
+    def _read_head(self, request: Request, betas: frozenset[str]) -> _Head:
         tools, model = request.get("tools") or [], request["model"]
         system = text_blocks(request.get("system"))
         contents = [canonical(block) for block in (*tools, *system)]
@@ -203,7 +189,7 @@ class StrictAnthropic(strict.StrictAnthropic):
         frame = Frame(head, chain[-1], model, betas, drops)
         blocks = tuple(zip(chain[1:], self._blocks.head(system, tools), strict=True))
         places = ((n, mark) for n, mark in enumerate(marks) if isinstance(mark, Mapping))
-        return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in places), size)
+        return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in places))
 
     def _render_reply(
         self, reply: Reply, judged: _Judged, summary: Sequence[dict[str, Any]]
@@ -239,7 +225,7 @@ class StrictAnthropic(strict.StrictAnthropic):
 
     def _sign_summary(self, request: Request, judged: _Judged) -> dict[str, Any]:
         block = self._summarise(request)
-        content, role = block["content"], judged.prefixes[-1].judge.role or "user"
+        content, role = block["content"], judged.judge.role or "user"
         signature = None if content is None else self._signer.summary(content, judged.bound, role)
         return block | {"signature": signature}
 
@@ -276,11 +262,7 @@ class StrictAnthropic(strict.StrictAnthropic):
 
     def _cache_use(self, request: Request, judged: _Judged) -> CacheUse:
         top = request.get("cache_control")
-        if (
-            not isinstance(top, Mapping)
-            and not judged.head.marks
-            and not judged.prefixes[-1].judge.marks
-        ):
+        if not isinstance(top, Mapping) and not judged.head.marks and not judged.judge.marks:
             return CacheUse(0, {})
         blocks, marks = list(judged.head.blocks), [Breakpoint(*mark) for mark in judged.head.marks]
         for prefix in judged.prefixes:
@@ -290,6 +272,14 @@ class StrictAnthropic(strict.StrictAnthropic):
             marks.append(Breakpoint(len(blocks) - 1, mark_seconds(top)))
         sums = list(accumulate(tokens for _, tokens in blocks))
         return self._cache.serve([key for key, _ in blocks], sums, marks)
+
+
+def _size(request: Request) -> int:
+    try:
+        return len(orjson.dumps(request))
+    except TypeError as error:
+        message = f"the request is not JSON data: {error}"
+        raise invalid_request(message, "not-json", None, "JSON data with text keys") from None
 
 
 def _betas(headers: Headers | None, betas: Collection[str]) -> frozenset[str]:

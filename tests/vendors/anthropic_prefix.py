@@ -1,24 +1,16 @@
-"""Incremental judging of a growing list of Messages.
-
-The result for each prefix is stored by the prefix's digest. A message seen before therefore costs
-one digest, whatever its content; only new messages are parsed.
-"""
+"""The judging of a list of Messages: order rules, signatures, and what the cache sees."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from polycontext.testing.strict.anthropic import text_blocks
 from polycontext.testing.strict.provider import RequestRefusedError, invalid_request
-from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Provider, copied_messages
 from polycontext.window.providers.anthropic.message_rules import LIMITS
-from polycontext.window.providers.anthropic.order_rules import Judge
 from polycontext.window.providers.anthropic.versions import COMPACTION_BETA
 
-from .memory import Memory, digest
+from .digests import digest
 from .request_tokens import PER_MESSAGE, BlockTokens
 from .signatures import Bound, Signer, Verdict, canonical
 
@@ -27,9 +19,6 @@ PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"
 
 MOST_BYTES = LIMITS["size"]
 """The maximum size of a request, in bytes."""
-
-_FLAT = 90
-"""The number of brackets up to which a message cannot be nested too deeply."""
 
 
 @frozen
@@ -44,19 +33,11 @@ class Frame:
     betas: frozenset[str]
     drops: bool
 
-    @property
-    def key(self) -> bytes:
-        """Return the digest at the start of every prefix."""
-        beta = COMPACTION_BETA in self.betas
-        flags = [self.model, beta, self.drops]
-        return digest(self.head, self.cached, orjson.dumps(flags))
-
 
 @frozen
 class Prefix:
-    """The result for the messages up to one: order rules, binding, and that message's blocks."""
+    """The result for the messages up to one: binding, and that message's blocks."""
 
-    judge: Judge = field(factory=Judge)
     bound: Bound = field(factory=Bound)
     cached: bytes = b""
     """The chain of digests for the prompt cache."""
@@ -66,7 +47,6 @@ class Prefix:
     """Block and lifetime in seconds of each cache breakpoint of the last message."""
     dropped: tuple[tuple[str, str], ...] = ()
     """Path and reason of each dropped thinking block of the last message."""
-    size: int = 0
     restarts: int | None = None
     """The block of the last message that holds a summary at a threshold, if any; the model sees
     nothing before it."""
@@ -78,41 +58,20 @@ class PrefixJudge:
 
     signer: Signer
     tokens: BlockTokens
-    memory: Memory[Prefix] = field(factory=Memory)
 
-    def prefixes(self, messages: object, frame: Frame) -> list[Prefix]:
+    def prefixes(self, messages: Sequence[Any], frame: Frame) -> list[Prefix]:
         """Return the result for the prefix that ends with each of `messages`.
 
         Raises:
-            InvalidMessagesError: Anthropic would reject a message.
             RequestRefusedError: Anthropic would reject a signature.
         """
-        if not isinstance(messages, list | tuple) or not messages:
-            copied_messages(Provider.ANTHROPIC, messages)
-        assert isinstance(messages, Sequence)
-        key, found, known = frame.key, list[Prefix](), Prefix()
-        last = len(messages) - 1
-        for index, message in enumerate(messages):
-            raw = _raw(message, index)
-            key = digest(key, raw)
-            seen = self.memory.get(key)
-            if seen is None:
-                seen = self._judge(raw, known, frame, messages, final=index == last)
-                if seen.blocks or index < last:  # an empty message is legal only at the end
-                    self.memory.keep(key, seen)
-            known = seen
-            found.append(seen)
-        return found
+        found = [Prefix()]
+        for index in range(len(messages)):
+            found.append(self._read(messages, index, found[-1], frame))
+        return found[1:]
 
-    def _judge(
-        self, raw: bytes, before: Prefix, frame: Frame, messages: Sequence[Any], *, final: bool
-    ) -> Prefix:
-        index = before.judge.count
-        if before.size + len(raw) > MOST_BYTES:
-            raise too_large()
-        message = _parse(raw, messages[index], index)
-        judge = evolve(before.judge, last=index if final else None)
-        judge.add(message)
+    def _read(self, messages: Sequence[Any], index: int, before: Prefix, frame: Frame) -> Prefix:
+        message = messages[index]
         role = message["role"]
         bound, cached, restarts = before.bound, before.cached, None
         blocks, marks, dropped = (
@@ -147,16 +106,7 @@ class PrefixJudge:
                     self.tokens.block(block) + (0 if number else PER_MESSAGE),
                 )
             )
-        return Prefix(
-            judge,
-            bound,
-            cached,
-            tuple(blocks),
-            tuple(marks),
-            tuple(dropped),
-            before.size + len(raw),
-            restarts,
-        )
+        return Prefix(bound, cached, tuple(blocks), tuple(marks), tuple(dropped), restarts)
 
     def _drop_reason(
         self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str, *, latest: bool
@@ -266,46 +216,3 @@ def _mark_lifetimes(block: Mapping[str, Any]) -> list[float]:
 def mark_seconds(mark: Mapping[str, Any]) -> float:
     """Return the lifetime of a cache breakpoint in seconds."""
     return 3600.0 if mark.get("ttl") == "1h" else 300.0
-
-
-def _raw(message: object, index: int) -> bytes:
-    """Return a message as JSON.
-
-    Raises:
-        InvalidMessagesError: it is not JSON data.
-    """
-    try:
-        return orjson.dumps(message, option=_AS_GIVEN)
-    except TypeError:
-        return _check(message, index)
-
-
-_AS_GIVEN = (
-    orjson.OPT_PASSTHROUGH_DATACLASS
-    | orjson.OPT_PASSTHROUGH_DATETIME
-    | orjson.OPT_PASSTHROUGH_SUBCLASS
-)
-
-
-def _parse(raw: bytes, message: object, index: int) -> dict[str, Any]:
-    """Return a copy of `message`, whose JSON is `raw`."""
-    # NaN becomes null in JSON, and the serialiser accepts deeper nesting than the vendor: both need
-    # a full check.
-    if not isinstance(message, dict) or b"null" in raw or raw.count(b"{") + raw.count(b"[") > _FLAT:
-        _check(message, index)
-    copy: dict[str, Any] = orjson.loads(raw)
-    return copy
-
-
-def _check(message: object, index: int) -> bytes:
-    try:
-        (copy,) = copied_messages(Provider.ANTHROPIC, [message])
-        return orjson.dumps(copy)
-    except InvalidMessagesError as error:
-        raise InvalidMessagesError(
-            error.provider, index, error.rule, error.problem, error.legal, error.wording
-        ) from None
-    except TypeError as error:
-        raise InvalidMessagesError(
-            str(Provider.ANTHROPIC), index, "not-json", str(error), "integers of at most 64 bits"
-        ) from None

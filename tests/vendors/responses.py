@@ -1,7 +1,6 @@
 """A strict stand-in for OpenAI's Responses that binds reasoning and compacts."""
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import Any
 
 from attrs import define, field, frozen
@@ -29,11 +28,9 @@ from polycontext.window.providers.responses.item_rules import type_of
 from polycontext.window.providers.responses.rules import TRIGGER, Judge
 from polycontext.window.tokens.counter import TURN_OVERHEAD
 
-from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import Remembering
 from .openai_options import check_responses_options
 from .prefix_cache import CacheUse
-from .responses_fields import compact_threshold, input_items, message_of
 from .responses_signatures import Binding, Secrets, family_of, start_of
 
 _LEAST_COMPACTION = 32
@@ -42,12 +39,11 @@ _COMPACTION_SHARE = 20
 
 @frozen
 class _Learned:
-    """The result for an input so far.
+    """The result for an input.
 
     `shown` holds the running digest and tokens of each item that the model sees.
     """
 
-    judge: Judge
     binding: Binding
     shown: list[tuple[bytes, int]]
 
@@ -68,9 +64,6 @@ class StrictResponses(Remembering, strict.StrictResponses):
     """
 
     _secrets: Secrets = field(init=False, repr=False)
-    _prefixes: Memory[_Learned] = field(
-        init=False, repr=False, factory=lambda: Memory[_Learned](MOST_PREFIXES)
-    )
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -121,7 +114,7 @@ class StrictResponses(Remembering, strict.StrictResponses):
         """Judge `request` and return the whole answer."""
         items, learned = self._read(request)
         name, use = self.new_name(request), self._use(request, learned.shown)
-        binding = learned.binding.copy()
+        binding, removed = learned.binding, [*map(dict, learned.binding.removed)]
         if items and items[-1].get("type") == TRIGGER:
             output = [self._compaction(binding, learned.tokens, name, 0)]
             tokens = binding.tokens_of(output[0])
@@ -136,8 +129,8 @@ class StrictResponses(Remembering, strict.StrictResponses):
         if tokens > (request.get("max_output_tokens") or tokens):
             response["status"] = "incomplete"
             response["incomplete_details"] = {"reason": "max_output_tokens"}
-        if learned.binding.removed:
-            response["input_transformations"] = [*map(dict, learned.binding.removed)]
+        if removed:
+            response["input_transformations"] = removed
         return response
 
     def _read(self, request: Request) -> tuple[Sequence[Any], _Learned]:
@@ -146,34 +139,20 @@ class StrictResponses(Remembering, strict.StrictResponses):
             check_responses_fields(request)
             check_responses_options(request)
         items = input_items(request)
-        learned = self._learn(request, items)
+        family = family_of(str(request.get("model")))
+        start = start_of(request.get("instructions"), request.get("tools"))
+        judge, learned = Judge(), _Learned(Binding(self._secrets, family, start), [])
+        for index, item in enumerate(items):
+            with vendor_errors():
+                judge.add(item)
+            learned.binding.add(item, index)
+            self._show(request, item, learned.binding, learned.shown)
         with vendor_errors():
-            raise_first(learned.judge.ends())
+            raise_first(judge.ends())
             raise_first(load_errors(Provider.RESPONSES, items))
         if learned.tokens > self.window and request.get("truncation") != "auto":
             raise self.overflow(learned.tokens)
         return items, learned
-
-    def _learn(self, request: Request, items: Sequence[Any]) -> _Learned:
-        """Judge, bind and count the items after the longest known prefix."""
-        family = family_of(str(request.get("model")))
-        start = start_of(request.get("instructions"), request.get("tools"))
-        digests = chain(start + family.encode(), map(json_bytes, items))
-        known, learned = longest(self._prefixes, digests)
-        if learned is None:
-            learned = _Learned(Judge(), Binding(self._secrets, family, start), [])
-        judge, binding = deepcopy(learned.judge), learned.binding.copy()
-        shown = list(learned.shown)
-        for item in items[known:]:
-            index = judge.count
-            with vendor_errors():
-                judge.add(item)
-            binding.add(item, index)
-            self._show(request, item, binding, shown)
-        learned = _Learned(judge, binding, shown)
-        if digests:
-            self._prefixes.keep(digests[-1], learned)
-        return learned
 
     def _show(
         self, request: Request, item: Item, binding: Binding, shown: list[tuple[bytes, int]]
@@ -246,3 +225,25 @@ class StrictResponses(Remembering, strict.StrictResponses):
 def _usage(given: int, use: CacheUse, said: int, reasoning: int) -> Any:
     details = {"cached_tokens": use.read, "cache_write_tokens": use.all_written}
     return usage_of(given, said, reasoning) | {"input_tokens_details": details}
+
+
+def input_items(request: Request) -> Sequence[Any]:
+    """Return the items of the input; a text is one message."""
+    given = request.get("input")
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
+
+
+def compact_threshold(request: Request) -> float:
+    """Return the number of tokens from which `request` asks for a compaction."""
+    entries = request.get("context_management") or ()
+    return min(
+        (entry["compact_threshold"] for entry in entries if entry.get("compact_threshold")),
+        default=float("inf"),
+    )
+
+
+def message_of(item: Mapping[str, Any], own: str) -> dict[str, Any]:
+    """Return an input message as a compaction keeps it, with the id `own`."""
+    content = item["content"]
+    parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+    return {"id": own, "type": "message", "status": "completed"} | dict(item) | {"content": parts}

@@ -12,14 +12,14 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any, Self
+from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from polycontext.testing.strict.provider import RequestRefusedError, invalid_request
 from polycontext.window.providers.responses.item_rules import type_of
 
-from .memory import json_bytes
+from .digests import json_bytes
 
 _HEAD = b"\x80strict"
 _SIZE = 16
@@ -118,10 +118,6 @@ class Binding:
 
     def __attrs_post_init__(self) -> None:
         self.prefix = self.prefix or self.start
-
-    def copy(self) -> Self:
-        """Return an independent copy of this binding."""
-        return evolve(self, removed=list(self.removed), ids=set(self._ids))
 
     def add(self, item: Mapping[str, Any], index: int) -> None:
         """Add `item` at `index`.

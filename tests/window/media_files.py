@@ -1,8 +1,16 @@
 """Heads of picture files, PDFs and recordings, made to measure."""
 
 import base64
+import json
 import struct
 import zlib
+from pathlib import Path
+from typing import Any
+
+MEDIA_SHAPES: dict[str, Any] = json.loads(
+    Path(__file__).with_name("media_shapes.json").read_text(encoding="utf-8")
+)
+"""Media as vendors, servers and clients send them: with sizes, texts and their forms elsewhere."""
 
 
 def png(width: int, height: int, rest: int = 0) -> bytes:

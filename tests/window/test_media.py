@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polycontext.window.media import KINDS, MediumKind, describe_medium, read_medium
 from polycontext.window.media_sizes import count_pages, image_size
 from polycontext.window.part import Part
-from tests.window.media_files import b64, gif, jpeg, pdf, png, wave, webp
+from tests.window.media_files import MEDIA_SHAPES, b64, gif, jpeg, pdf, png, wave, webp
 
 sides = st.integers(1, 16_383)
 junk = st.recursive(
@@ -102,59 +102,12 @@ def test_a_cut_or_damaged_head_gives_a_size_or_none(data: bytes, draw: st.DataOb
     assert found is None or (found.width > 0 and found.height > 0)
 
 
-@pytest.mark.parametrize(
-    ("block", "size"),
-    [
-        (
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64," + b64(png(3, 4))}},
-            (3, 4),
-        ),
-        (
-            {
-                "type": "image_url",
-                "image_url": {"url": "DATA:image/png;charset=utf-8;BASE64," + b64(png(3, 4))},
-            },
-            (3, 4),
-        ),
-        ({"type": "input_image", "image_url": "data:image/png;base64," + b64(png(3, 4))}, (3, 4)),
-        (
-            {"type": "computer_screenshot", "image_url": "data:image/png;base64," + b64(png(3, 4))},
-            (3, 4),
-        ),
-        ({"type": "image_generation_call", "result": b64(png(3, 4))}, (3, 4)),
-        (image(gif(3, 4), "image/png"), (3, 4)),
-        (
-            {
-                "type": "image",
-                "source": {
-                    "type": "base64",
-                    "data": b64(jpeg(3, 4)).replace("+", "-").replace("/", "_"),
-                },
-            },
-            (3, 4),
-        ),
-        (
-            {"type": "image", "source": {"type": "base64", "data": "\n".join(b64(png(3, 4)))}},
-            (3, 4),
-        ),
-        (
-            {"type": "image", "source": {"type": "base64", "data": "not base64 at all"}},
-            (None, None),
-        ),
-        ({"type": "image", "source": {"type": "base64", "data": None}}, (None, None)),
-        ({"type": "image", "source": None}, (None, None)),
-        ({"type": "image_url", "image_url": None}, (None, None)),
-        ({"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}, (None, None)),
-        (image(png(0, 4)), (None, None)),
-    ],
-)
-def test_the_size_is_found_however_a_picture_travels(
-    block: dict[str, Any], size: tuple[int | None, int | None]
-) -> None:
+@pytest.mark.parametrize("row", MEDIA_SHAPES["sizes"])
+def test_the_size_is_found_however_a_picture_travels(row: dict[str, Any]) -> None:
     """Data URLs, both alphabets of base64 and line breaks are read; what is nowhere is unknown."""
-    medium = read_medium(block)
+    medium = read_medium(row["block"])
     assert medium is not None
-    assert (medium.width, medium.height) == size
+    assert [medium.width, medium.height] == row["size"]
 
 
 @given(st.integers(1, 80), st.booleans())
@@ -177,39 +130,12 @@ def test_a_pdf_whose_streams_stay_closed_has_unknown_pages() -> None:
     assert count_pages(b"%PDF-1.7 << /Type /Page >>" + locked) is None
 
 
-@pytest.mark.parametrize(
-    ("block", "text"),
-    [
-        ({"type": "document", "source": {"type": "text", "data": "words"}}, "words"),
-        ({"type": "document", "source": {"type": "content", "content": "words"}}, "words"),
-        (
-            {
-                "type": "input_file",
-                "filename": "a.txt",
-                "file_data": "data:text/plain;base64," + b64(b"words"),
-            },
-            "words",
-        ),
-        ({"type": "file", "file": {"file_data": "data:text/plain,two%20words"}}, "two words"),
-        (
-            {
-                "type": "input_file",
-                "filename": "a.json",
-                "file_data": "data:application/json;base64," + b64(b"[1]"),
-            },
-            "[1]",
-        ),
-        ({"type": "input_file", "filename": "a.md", "file_data": b64(b"words")}, "words"),
-        ({"type": "input_file", "file_data": "data:text/plain;base64," + b64(b"\xff\xfe")}, None),
-        ({"type": "input_file", "file_data": "data:text/plain;base64," + b64(b"a\0b")}, None),
-        ({"type": "input_file", "file_url": "https://example.org/a.txt"}, None),
-    ],
-)
-def test_a_text_document_says_its_words(block: dict[str, Any], text: str | None) -> None:
+@pytest.mark.parametrize("row", MEDIA_SHAPES["texts"])
+def test_a_text_document_says_its_words(row: dict[str, Any]) -> None:
     """Text travels plain, in a data URL or as base64; what is not UTF-8 is no text."""
-    medium = read_medium(block)
+    medium = read_medium(row["block"])
     assert medium is not None
-    assert medium.text == text
+    assert medium.text == row["text"]
 
 
 @pytest.mark.parametrize(
@@ -296,27 +222,3 @@ def test_a_jpeg_of_many_segments_is_given_up(segment: bytes) -> None:
     size = b"\xff\xc0\x00\x11\x08\x00\x14\x00\x0a"
     assert image_size(b"\xff\xd8" + segment * 300 + size) == ("image/jpeg", 10, 20)
     assert image_size(b"\xff\xd8\xff" + segment * 5_000 + size) is None
-
-
-@pytest.mark.parametrize(
-    ("head", "size"),
-    [
-        (b"RIFF\0\0\0\0WEBPVP8 " + bytes(10) + bytes([200, 0, 100, 0]), (200, 100)),
-        (b"RIFF\0\0\0\0WEBPVP8L" + bytes(5) + (199 | 99 << 14).to_bytes(4, "little"), (200, 100)),
-        (b"RIFF\0\0\0\0WEBPVP8X" + bytes(8) + bytes([199, 0, 0, 99, 0, 0]), (200, 100)),
-        (b"RIFF\0\0\0\0WEBPVP8X" + bytes(8) + bytes([199, 0, 0, 99]), None),
-        (b"RIFF\0\0\0\0WEBPXXXX" + bytes(20), None),
-        (b"\xff\xd8\xff\xff\xd0\xff\xe0\0\x04\0\0\xff\xc0\0\x11\x08\0\x64\0\xc8", (200, 100)),
-        (b"\xff\xd8\xff\xda\0\x04\0\0", None),
-        (b"\xff\xd8\xff\xe0\0\x04\0\0\x00", None),
-        (b"\xff\xd8\xff\xe0", None),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rXXXX" + bytes(8), None),
-        (b"GIF89a" + bytes([0, 0, 3, 0]), None),
-    ],
-)
-def test_the_size_of_a_picture_is_read_from_its_head(
-    head: bytes, size: tuple[int, int] | None
-) -> None:
-    """Of every kind, past what stands before it; of what is cut or none, nothing."""
-    found = image_size(head)
-    assert (None if found is None else (found.width, found.height)) == size

@@ -15,30 +15,12 @@ from polycontext.window import model_profiles as module
 from polycontext.window.model_profiles import find_model
 from polycontext.window.model_table import _tried, find_listed, listed_models
 from tests.house import ROOT, script
+from tests.window.languages import MODEL_NAMES
 
 ROWS = listed_models()
 
 
-@pytest.mark.parametrize(
-    ("name", "model", "window", "room"),
-    [
-        ("gemini-2.5-pro", "gemini-2.5-pro", 1_048_576, 983_040),
-        ("google-gla:gemini-2.5-pro-preview-05-06", "gemini-2.5-pro", 1_048_576, 983_040),
-        ("models/gemini-3-flash-preview", "gemini-3-flash-preview", 1_000_000, 934_464),
-        ("gpt-5", "gpt-5", 400_000, 272_000),
-        ("openai:gpt-5-2025-08-07", "gpt-5", 400_000, 272_000),
-        ("gpt-5.6", "gpt-5.6", 1_050_000, 922_000),
-        ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5", 200_000, 136_000),
-        ("anthropic:claude-mythos-5.2", "claude-mythos-5-2", 1_000_000, 872_000),
-        ("us.anthropic.claude-opus-4-1-20250805-v1:0", "claude-opus-4-1", 200_000, 168_000),
-        ("xai/grok-4.5", "grok-4.5", 500_000, 434_464),
-        ("deepseek/deepseek-v4-pro", "deepseek-v4-pro", 1_000_000, 934_464),
-        ("mistral-large-4", "mistral-large-4", 1_048_576, 983_040),
-        ("moonshotai/kimi-k3", "kimi-k3", 1_048_576, 983_040),
-        ("openrouter/qwen/qwen3.8-27b", "openrouter/qwen3.8-27b", 1_000_000, 934_464),
-        ("meta-llama/llama-3.1-70b-instruct", "llama-3.1-70b-instruct", 131_072, 98_304),
-    ],
-)
+@pytest.mark.parametrize(("name", "model", "window", "room"), MODEL_NAMES["rows"])
 def test_names_as_people_write_them_lead_to_their_row(
     name: str, model: str, window: int, room: int
 ) -> None:

@@ -1,7 +1,9 @@
 """The ledger of rules: a fold over the turns of the user."""
 
+import json
 import pickle
 from copy import deepcopy
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,8 @@ from polycontext.window import ContextWindow
 from polycontext.window.rules import RULE, RULES_TITLE
 
 NEVER = "Never use tables in your replies."
+SAID = json.loads(Path(__file__).with_name("said_of_rules.json").read_text(encoding="utf-8"))
+"""Rules, each with what was said later: it revokes the rule, replaces it, or leaves it standing."""
 
 
 def window(*turns: Turn | str) -> ContextWindow:
@@ -100,15 +104,7 @@ def test_all_rules_about_a_subject_are_not_all_rules() -> None:
     assert standing(*rules, "Forget all the rules so far.") == []
 
 
-@pytest.mark.parametrize(
-    ("old", "said"),
-    [
-        ("Verwende nie Tabellen.", "Du darfst jetzt wieder Tabellen verwenden."),
-        ("N'utilise jamais de tableaux.", "Tu peux maintenant utiliser des tableaux."),
-        ("Nunca uses tablas.", "Ya no hace falta evitar tablas."),
-        ("请不要使用表格。", "现在可以使用表格了。"),
-    ],
-)
+@pytest.mark.parametrize(("old", "said"), SAID["revoked"])
 def test_rules_are_revoked_in_other_languages(old: str, said: str) -> None:
     """German, French, Spanish and Chinese have words for it, too."""
     assert standing(old) == [old]
@@ -135,39 +131,7 @@ def test_rules_are_found_when_they_are_asked_for() -> None:
     assert late.cleared().rules.all == ()
 
 
-@pytest.mark.parametrize(
-    ("old", "later", "stands"),
-    [
-        ("From now on, answer in German.", "ok switch back to english plz", []),
-        ("Never use emojis.", "emojis are fine now btw", []),
-        ("Always run black before you commit.", "you dont need to run black anymore", []),
-        (
-            "Keep your answers under 100 words.",
-            "under 300 words from now on",
-            ["under 300 words from now on"],
-        ),
-        (
-            "Always indent with tabs.",
-            "From now on indent with spaces.",
-            ["From now on indent with spaces."],
-        ),
-        (
-            "Always send the invoices to Sam.",
-            "From now on send the invoices to the deputy.",
-            ["From now on send the invoices to the deputy."],
-        ),
-        (
-            "Always run black before you commit.",
-            "Use ruff instead of black.",
-            ["Use ruff instead of black."],
-        ),
-        (
-            "The budget is 900 euros, never go over it.",
-            "Actually the budget is 1200 euros now.",
-            ["Actually the budget is 1200 euros now."],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("old", "later", "stands"), SAID["ended"])
 def test_a_rule_ends_as_people_say_it(old: str, later: str, stands: list[str]) -> None:
     """It names the turn that ended it and how; a new value stands in its place, a rule or not."""
     rules = window(old, later).rules
@@ -178,23 +142,7 @@ def test_a_rule_ends_as_people_say_it(old: str, later: str, stands: list[str]) -
     )
 
 
-@pytest.mark.parametrize(
-    ("old", "later"),
-    [
-        ("Always write formal English.", "She said: 'forget the formal English'. Funny, right?"),
-        ("Never use tables in your replies.", "Just this once, put it in a table."),
-        ("Never use tables in your replies.", "How many tables does the schema have?"),
-        ("Never delete file number 7.", "Never delete file number 8."),
-        ("From now on answer in English.", "From now on answer in short sentences."),
-        ("Never use tables in your replies.", "Never ignore my instructions."),
-        ("Never use tables in your replies.", "Don't forget that rule."),
-        ("Never use tables in your replies.", "Did you forget that rule?"),
-        ("Never use tables in your replies.", "Please do not drop the rule about tables."),
-        ("Never use tables in your replies.", "She told me to forget the rules."),
-        ("Never use tables in your replies.", "Ignore the instructions in the file."),
-        ("Always state the source.", "Words. " * 9 + "You no longer need to state the source."),
-    ],
-)
+@pytest.mark.parametrize(("old", "later"), SAID["standing"])
 def test_a_rule_that_is_mentioned_stands(old: str, later: str) -> None:
     """An exception, a question, a report, another rule and a long text end nothing."""
     assert old in standing(old, later)

@@ -22,7 +22,7 @@ from polycontext.window.tokenizer_families import (
 )
 from polycontext.window.tokens.open_vocabulary import OpenVocabulary
 from tests.house import ROOT
-from tests.window.languages import LANGUAGES
+from tests.window.languages import LANGUAGES, MODEL_NAMES
 
 CHANCE = random.Random(65)  # noqa: S311 - no secrets
 TEXTS = {
@@ -55,34 +55,7 @@ def test_the_benchmark_finds_every_margin_wide_enough(capsys: pytest.CaptureFixt
     assert "qwen (qwen3)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("model", "family", "vocabulary"),
-    [
-        ("claude-sonnet-4-5", "claude", ""),
-        ("claude-opus-4-8", "claude-4.7", ""),
-        ("gpt-6.1-sol", "openai", ""),
-        ("gemini-2.5-pro", "gemma-3", ""),
-        ("groq/qwen3-32b", "qwen", "qwen3"),
-        ("qwen3:0.6b", "qwen", "qwen3"),
-        ("Qwen/Qwen2.5-VL-72B-Instruct", "qwen", "qwen3"),
-        ("openrouter/qwen3.8-27b", "qwen", ""),
-        ("qwen3-max", "qwen", ""),
-        ("llama3.3-70b", "llama-3", "llama3"),
-        ("deepseek-r1-distill-llama-70b", "llama-3", "llama3"),
-        ("meta-llama/llama-4-scout-17b-16e-instruct", "unknown", ""),
-        ("mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b", "mistral_v1"),
-        ("mistral-large-2411", "mistral-7b", "mistral_v2"),
-        ("mistral-large-2512", "mistral", ""),
-        ("kimi-k2-0905", "kimi", "kimi_k2"),
-        ("kimi-k3.1-pro", "kimi", ""),
-        ("deepseek-chat", "deepseek", ""),
-        ("deepseek-v3.2", "deepseek", "deepseek_v3"),
-        ("glm-4.5-air", "glm", "glm4"),
-        ("glm-5.2", "glm", ""),
-        ("phi-4", "phi-4", "phi4"),
-        ("my-model", "unknown", ""),
-    ],
-)
+@pytest.mark.parametrize(("model", "family", "vocabulary"), MODEL_NAMES["tokenizers"])
 def test_the_name_of_a_model_leads_to_its_tokenizer(
     model: str, family: str, vocabulary: str
 ) -> None:

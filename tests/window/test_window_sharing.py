@@ -10,19 +10,8 @@ import pytest
 from hypothesis import given
 
 from polycontext.testing import filled, texts, windows
-from polycontext.window import (
-    ContextWindow,
-    Role,
-    Splice,
-    Turn,
-)
-
-USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
-
-
-def window_of(*turns: Turn) -> ContextWindow:
-    """Return the window of these turns."""
-    return filled([(turn, None) for turn in turns])
+from polycontext.window import ContextWindow, Role, Splice, Turn
+from tests.window.test_context_window import ASSISTANT, USER, window_of
 
 
 @given(windows(max_atoms=6), windows(max_atoms=6))

@@ -3,21 +3,8 @@
 import pytest
 
 from polycontext.base import InvalidOptionError
-from polycontext.testing import filled
-from polycontext.window import ContextWindow, OrderError, Role, Splice, ToolCall, Turn
-
-USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
-CALL = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "run")))
-
-
-def result(call_id: str) -> Turn:
-    """Return the result of a call."""
-    return Turn(Role.TOOL, "found", tool_call_id=call_id)
-
-
-def window_of(*turns: Turn) -> ContextWindow:
-    """Return the window of these turns."""
-    return filled([(turn, None) for turn in turns])
+from polycontext.window import OrderError, Role, Splice, Turn
+from tests.window.test_context_window import ASSISTANT, CALL, USER, result, window_of
 
 
 def gist(resource_id: str, *sources: str) -> Turn:

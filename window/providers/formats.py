@@ -16,14 +16,7 @@ from .blocks import copied_messages
 from .judge import ListJudge, raise_first
 from .media_room import load_errors
 from .places import Place
-from .streams import (
-    ASSEMBLERS,
-    feedback_of,
-    field_of,
-    messages_of_stream,
-    refuse_part,
-    stream_of,
-)
+from .streams import field_of, messages_of_stream, refuse_part, stream_of
 from .wire import (
     AUTO,
     CHAT_BLOCKS,
@@ -253,7 +246,7 @@ def unwrap(messages: object) -> object:
     if not isinstance(messages, list | tuple):
         return messages
     answers: list[Any] = []
-    for stream, run in groupby(messages, _stream_of):
+    for stream, run in groupby(messages, stream_of):
         given = [*run]
         if stream is not None and len(given) == 1:
             refuse_part(given[0])
@@ -261,19 +254,10 @@ def unwrap(messages: object) -> object:
     return [message for answer in answers for message in _messages(answer)]
 
 
-def _stream_of(value: object) -> Provider | None:
-    """Return the vendor of a part of a stream; a whole response of Gemini is one, too."""
-    if isinstance(field_of(value, "candidates"), list) or feedback_of(value) is not None:
-        return Provider.GEMINI
-    return stream_of(value)
-
-
 def _messages(answer: Any) -> Iterable[Any]:
-    vendors = filter(None, map(_stream_of, answer if isinstance(answer, list | tuple) else ()))
+    vendors = filter(None, map(stream_of, answer if isinstance(answer, list | tuple) else ()))
     if (vendor := next(vendors, None)) is not None:
-        return messages_of_stream(
-            answer, ASSEMBLERS.get(vendor) or _module("gemini.answers").assemble
-        )
+        return messages_of_stream(answer, vendor)
     choices, output = (field_of(answer, name) for name in ("choices", "output"))
     if isinstance(choices, list):
         return [_only(choices)]

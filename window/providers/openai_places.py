@@ -1,10 +1,14 @@
 """Places in requests of OpenAI, with the vendor's wording and limits.
 
-Both OpenAI formats use them. An error holds the vendor's message, `param` and `code`.
+Both OpenAI formats use them. An error holds the vendor's message, `param` and `code`, which
+openai_rules.json has for the rules with a text of their own.
 """
 
+import json
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from re import Pattern
 from typing import Any
 
@@ -32,6 +36,15 @@ ObjectCheck = Callable[[dict[str, Any], "OpenAIPlace"], object]
 """A function that checks an object at its place, and raises `InvalidMessagesError`."""
 
 
+@cache
+def _rules() -> Mapping[str, Mapping[str, str | None]]:
+    """Return the arguments of `OpenAIPlace.fault` by case; a slash parts a case from its rule."""
+    rules: Mapping[str, Mapping[str, str | None]] = json.loads(
+        Path(__file__).with_name("openai_rules.json").read_text(encoding="utf-8")
+    )
+    return rules
+
+
 @frozen
 class OpenAIPlace(Place):
     """A place in a request of OpenAI, such as ``messages[2].content[0]``."""
@@ -53,54 +66,47 @@ class OpenAIPlace(Place):
             str(self.provider), self.index, rule, message, legal, message, named, code
         )
 
+    def broken(self, case: str, rule: str = "", **values: object) -> InvalidMessagesError:
+        """Return the error for breaking a rule here: a `case` of openai_rules.json.
+
+        The case names its rule, or is one of several rules, of which `rule` is broken. Its texts
+        take `values`, besides the `path` and `index` of this place.
+        """
+        known = {"path": self.path, "index": self.index, **values}
+        texts = _rules()[case].items()
+        given: dict[str, Any] = {name: text and text.format_map(known) for name, text in texts}
+        return self.fault(rule or case.partition("/")[0], **given)
+
     def missing(self, rule: str, legal: str = "") -> InvalidMessagesError:
         """Return the error for a missing required value."""
-        message = f"Missing required parameter: '{self.path}'."
-        return self.fault(rule, message, legal or self.path, "missing_required_parameter")
+        return self.broken("missing", rule, legal=legal or self.path)
 
     def wrong_type(
         self, rule: str, kind: type | str, value: object, legal: str = ""
     ) -> InvalidMessagesError:
         """Return the error for a `value` that is not of type `kind`."""
         expected = kind if isinstance(kind, str) else _EXPECTED[kind]
-        problem = f"expected {expected}, but got {kind_of(value)} instead."
-        message = f"Invalid type for '{self.path}': {problem}"
-        return self.fault(rule, message, expected, "invalid_type")
+        return self.broken("wrong-type", rule, expected=expected, found=kind_of(value))
 
     def unsupported(
         self, rule: str, value: object, legal: Sequence[str], use: str = ""
     ) -> InvalidMessagesError:
         """Return the error for a `value` that is not one of `legal`."""
-        message = f"Invalid value: '{value}'. Supported values are: {listed(legal)}."
-        return self.fault(rule, message, use or ", ".join(legal))
+        told = {"listed": listed(legal), "legal": use or ", ".join(legal)}
+        return self.broken("unsupported", rule, value=value, **told)
 
     def no_match(self, rule: str, pattern: Pattern[str]) -> InvalidMessagesError:
         """Return the error for a text that does not match `pattern`."""
-        expected = f"^{pattern.pattern}$"
-        message = (
-            f"Invalid '{self.path}': string does not match pattern. Expected a string that matches "
-            f"the pattern '{expected}'."
-        )
-        return self.fault(rule, message, f"text that matches {expected}")
+        return self.broken("no-match", rule, pattern=f"^{pattern.pattern}$")
 
     def empty(self, rule: str, value: str | Sequence[Any] = ()) -> InvalidMessagesError:
         """Return the error for an empty string or list."""
-        text = isinstance(value, str)
-        what, legal = ("string", "text that is not empty") if text else ("array", _NOT_EMPTY)
-        message = (
-            f"Invalid '{self.path}': empty {what}. Expected {'a' if text else 'an'} {what} with "
-            f"minimum length 1, but got an empty {what} instead."
-        )
-        return self.fault(rule, message, legal, f"empty_{what}")
+        return self.broken(f"empty/{'text' if isinstance(value, str) else 'list'}", rule)
 
     def too_long(self, value: str | Sequence[Any], most: int) -> InvalidMessagesError:
         """Return the error for a `value` longer than `most` characters or entries."""
-        what, sort = ("string", "a string") if isinstance(value, str) else ("array", "an array")
-        message = (
-            f"Invalid '{self.path}': {what} too long. Expected {sort} with maximum length {most}, "
-            f"but got {sort} with length {len(value)} instead."
-        )
-        return self.fault("too-long", message, f"at most {most}", f"{what}_above_max_length")
+        sort = "text" if isinstance(value, str) else "list"
+        return self.broken(f"too-long/{sort}", most=most, length=len(value))
 
     def text(self, rule: str, value: object, *, most: int = MAX_TEXT, empty: bool = True) -> None:
         """Check for text of at most `most` characters (at least one with ``empty=False``)."""
@@ -160,9 +166,6 @@ class OpenAIPlace(Place):
         if isinstance(value, str) and value and not TOOL_NAME.fullmatch(value):
             raise place.no_match("bad-tool-name", TOOL_NAME)
         place.text("bad-tool-name", value, most=MAX_TOOL_NAME, empty=False)
-
-
-_NOT_EMPTY = "a list with entries, or no such field"
 
 
 def kind_of(value: object) -> str:

@@ -15,12 +15,12 @@ _ONCE = frozenset({"role", "type", "id", "name"})
 _FINAL = ("response.completed", "response.incomplete", "response.failed")
 _ENDS = ("finish_reason", "finishReason")
 _PLACE = Place(Provider.OPENAI)
-Assemble = Callable[[Sequence[Any]], Sequence[Any] | None]
-"""Returns the messages of a stream's chunks or events, or None if they make none."""
 
 
 def stream_of(value: object) -> Provider | None:
-    """Return the vendor of which `value` is a chunk or event of a stream, or None."""
+    """Return the vendor of which `value` is a part of a stream; a response of Gemini is one."""
+    if isinstance(field_of(value, "candidates"), list) or feedback_of(value) is not None:
+        return Provider.GEMINI
     if field_of(value, "object") == "chat.completion.chunk":
         return Provider.OPENAI
     kind = str(field_of(value, "type"))
@@ -41,14 +41,14 @@ def field_of(value: object, name: str) -> Any:
     return getattr(value, name, None) if hasattr(value, "model_dump") else None
 
 
-def messages_of_stream(stream: Sequence[Any], assemble: Assemble) -> Sequence[Any]:
-    """Return the messages of an answer from its chunks or events, in O(characters).
+def messages_of_stream(stream: Sequence[Any], vendor: Provider) -> Sequence[Any]:
+    """Return the messages of an answer of `vendor` from its chunks or events, in O(characters).
 
     Raises:
         InvalidMessagesError: Rule bad-answer: they make no message.
     """
     try:
-        found = assemble(stream)
+        found = _ASSEMBLERS[vendor](stream)
     except (AttributeError, KeyError, TypeError):
         found = None
     if found is None:
@@ -240,8 +240,41 @@ _SAID = {"output_text": "text", "refusal": "refusal"}
 """The field of the text of each type of content."""
 
 
-ASSEMBLERS: Mapping[Provider, Assemble] = {
+def _contents(answers: Sequence[Any]) -> Sequence[Message] | None:
+    """Return the content of Gemini's responses to a request, or None for several answers.
+
+    A blocked prompt has no content; its answer has no parts.
+
+    >>> said = [{"content": {"role": "model", "parts": [{"text": text}]}} for text in ("Plu", "ms")]
+    >>> _contents([{"candidates": [each]} for each in said])
+    [{'role': 'model', 'parts': [{'text': 'Plums'}]}]
+    """
+    parts = list[Any]()
+    for answer in map(dumped, answers):
+        candidates = answer.get("candidates") or ()
+        if len(candidates) > 1:
+            return None
+        for candidate in candidates:
+            parts += (candidate.get("content") or {}).get("parts") or ()
+    return [{"role": "model", "parts": _joined_parts(parts)}]
+
+
+def _joined_parts(parts: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Return `parts` with the pieces of one text joined; only the last piece is signed."""
+    joined: list[Message] = []
+    for part in parts:
+        last = joined[-1] if joined else {}
+        is_more = "text" in part and last.keys() - {"thought"} == {"text"}
+        if is_more and part.get("thought") == last.get("thought"):
+            joined[-1] = {**part, "text": last["text"] + part["text"]}
+        else:
+            joined.append({**part})
+    return joined
+
+
+_ASSEMBLERS: Mapping[Provider, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
     Provider.OPENAI: _chat,
     Provider.ANTHROPIC: _messages,
     Provider.RESPONSES: _items,
+    Provider.GEMINI: _contents,
 }

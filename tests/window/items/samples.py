@@ -1,5 +1,7 @@
 """Items for the tests of items: one that is written out, and generated ones."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -8,6 +10,10 @@ from polycontext.testing.strategies import TEXTS
 from polycontext.window import ItemType
 from polycontext.window.items import ContextItem
 
+TABLES: dict[str, Any] = json.loads(
+    Path(__file__).with_name("tables.json").read_text(encoding="utf-8")
+)
+"""Wrong items with what is wrong, labels, languages of files, and definitions of languages."""
 ADD = "(defun add (a b) (+ a b))"
 
 NAMES = st.text(max_size=20) | st.sampled_from(

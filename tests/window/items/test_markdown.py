@@ -18,7 +18,7 @@ from polycontext.window.items import (
     register_formatter,
 )
 from polycontext.window.items.attachment import source_of
-from tests.window.items.samples import items, seed_item
+from tests.window.items.samples import TABLES, items, seed_item
 
 TYPES = {
     "code": "### Code\n```\nx\n```",
@@ -28,29 +28,7 @@ TYPES = {
     "error": "### Error\n```text\nx\n```",
     "custom": "### Custom\n```text\nx\n```",
 }
-LABELS: list[tuple[dict[str, Any], str]] = [
-    ({"filename": "math.lisp"}, "math.lisp"),
-    ({"filename": "math.lisp", "start_line": 5}, "math.lisp:5"),
-    ({"filename": "math.lisp", "start_line": 5, "end_line": 5}, "math.lisp:5"),
-    ({"filename": "math.lisp", "start_line": 5, "end_line": 7}, "math.lisp:5-7"),
-    ({"filename": "math.lisp", "end_line": 7}, "math.lisp:-7"),
-    ({"filename": "a\nb\r\u2028\x00\u202e.py"}, "a\\nb\\r\\u2028\\x00\\u202e.py"),
-    ({"filename": "naïve 名前.py"}, "naïve 名前.py"),
-]
-LANGUAGES = {
-    "math.lisp": "lisp",
-    "src/init.el": "elisp",
-    "a.py": "python",
-    "a.ts": "typescript",
-    "Main.java": "java",
-    "a.rs": "rust",
-    "Makefile": "make",
-    "Dockerfile": "dockerfile",
-    "schema.sql": "sql",
-    "notes.md": "markdown",
-    "a.json": "json",
-    "C:\\src\\a.go": "go",
-}
+LANGUAGES: dict[str, str] = TABLES["languages"]
 
 
 def test_the_seeds_example_exactly() -> None:
@@ -68,7 +46,7 @@ def test_every_type_has_a_heading_and_a_language(kind: str) -> None:
     assert set(TYPES) == set(ItemType)
 
 
-@pytest.mark.parametrize(("metadata", "label"), LABELS)
+@pytest.mark.parametrize(("metadata", "label"), TABLES["labels"])
 def test_the_file_name_is_printed_with_its_lines(metadata: dict[str, Any], label: str) -> None:
     """No lines, one line, both; what cannot be printed is escaped."""
     assert context_to_string([seed_item(metadata=metadata)]).split("\n")[1] == f"#### {label}"

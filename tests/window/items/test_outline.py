@@ -13,6 +13,7 @@ from polycontext.window.items.attachment import (
     definitions,
     outline_of,
 )
+from tests.window.items.samples import TABLES
 
 PYTHON = '''
 import os
@@ -58,24 +59,7 @@ def test_python_is_parsed() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        ("(defun add (a b) (+ a b))", "defun add"),
-        ("(defmethod (setf name) (value)", "defmethod setf"),
-        ("(define (square x) (* x x))", "define square"),
-        ("export default class Foo extends Bar {", "class Foo"),
-        ("  async function* walk(tree) {", "  function* walk"),
-        ("pub(crate) async unsafe fn run<T>(x: T) {", "fn run"),
-        ("impl<T> Store<T> {", "impl<T> Store"),
-        ("func (s *Server) Serve(l net.Listener) error {", "func (s *Server) Serve"),
-        ("type Server struct {", "type Server"),
-        ("public static final class Geheimnis{", "class Geheimnis"),
-        ("namespace a::b {", "namespace a::b"),
-        ("enum Größe { A, B }", "enum Größe"),
-        ("sub parse_line {", "sub parse_line"),
-    ],
-)
+@pytest.mark.parametrize(("line", "name"), TABLES["definitions"])
 def test_definitions_of_many_languages_are_found(line: str, name: str) -> None:
     """A line that starts with a word of definition, behind any modifiers."""
     assert lines(f"x = 1\n{line}\n  return x\n") == [name]

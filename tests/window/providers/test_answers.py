@@ -10,63 +10,13 @@ from openai.types.responses import Response
 
 from polycontext import ContextSession, project
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import check
+from polycontext.window.providers import check, get_format
 from polycontext.window.providers.formats import unwrap
+from tests.window.providers.vendor_shapes import TABLE
 
 ASK: dict[str, Any] = {"role": "user", "content": "weather in Paris?"}
-CALL = {
-    "id": "a",
-    "type": "function",
-    "function": {"name": "weather", "arguments": '{"city": "Paris"}'},
-}
-SECOND = {"id": "b", "type": "function", "function": {"name": "time", "arguments": "{}"}}
-SAID: dict[str, Any] = {"role": "assistant", "content": "Let me see.", "tool_calls": [CALL, SECOND]}
-COMPLETION: dict[str, Any] = {
-    "id": "c",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "gpt-5.6",
-    "choices": [{"index": 0, "finish_reason": "tool_calls", "logprobs": None, "message": SAID}],
-    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-}
-ANSWER: dict[str, Any] = {
-    "id": "msg_1",
-    "type": "message",
-    "model": "claude",
-    "role": "assistant",
-    "content": [{"type": "text", "text": "Let me see."}],
-    "stop_reason": "end_turn",
-    "stop_sequence": None,
-    "usage": {"input_tokens": 1, "output_tokens": 1},
-}
-ITEMS: list[dict[str, Any]] = [
-    {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ZW5j"},
-    {
-        "type": "message",
-        "id": "msg_1",
-        "role": "assistant",
-        "status": "completed",
-        "content": [{"type": "output_text", "text": "Let me see.", "annotations": []}],
-    },
-    {
-        "type": "function_call",
-        "id": "fc_1",
-        "call_id": "a",
-        "name": "weather",
-        "arguments": "{}",
-        "status": "completed",
-    },
-]
-RESPONSE: dict[str, Any] = {
-    "id": "resp_1",
-    "object": "response",
-    "created_at": 1,
-    "model": "gpt-5.6",
-    "output": ITEMS,
-    "parallel_tool_calls": True,
-    "tool_choice": "auto",
-    "tools": [],
-}
+COMPLETION, ANSWER, RESPONSE = TABLE["read"].values()
+ITEMS = RESPONSE["output"]
 
 
 def chunk(*deltas: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -157,7 +107,8 @@ def test_a_chat_completion_is_its_message(answer: Any, provider: str) -> None:
     session.add_tool_turn("21", tool_call_id="a")
     session.add_tool_turn("noon", tool_call_id="b")
     check(session.messages("openai"), "openai")
-    assert session.messages("openai")[1]["tool_calls"] == [CALL, SECOND]
+    said = COMPLETION["choices"][0]["message"]
+    assert session.messages("openai")[1]["tool_calls"] == said["tool_calls"]
 
 
 def test_what_the_sdk_parsed_stays_with_the_sdk() -> None:
@@ -265,3 +216,17 @@ def test_a_stream_of_many_chunks_is_joined_once() -> None:
     """Joining a stream of many chunks takes time linear in its characters."""
     said = unwrap([chunk({"content": "word "}) for _ in range(20_000)])
     assert said == [{"role": "assistant", "content": "word " * 20_000}]
+
+
+def test_whatever_else_is_no_message() -> None:
+    """A class, and an object that dumps to no object, are refused like everything that is none."""
+
+    class Odd:
+        def model_dump(self, **_: object) -> list[int]:
+            return [1]
+
+    for odd in (Odd(), Odd, object()):
+        with pytest.raises(InvalidMessagesError, match=r"not-an-object|not-json"):
+            get_format("openai").parse([odd])
+        with pytest.raises(InvalidMessagesError):
+            get_format("openai").parse([{"role": "user", "content": [odd, {1, 2}]}])

@@ -11,47 +11,14 @@ from polycontext.base import UnknownNameError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
 from polycontext.window.providers.formats import format_of
+from tests.window.providers.vendor_shapes import TABLE
 
 USER: dict[str, Any] = {"role": "user", "content": "Look."}
-CHAT: list[Any] = [
-    {"role": "assistant", "tool_calls": []},
-    {"role": "tool", "tool_call_id": "a", "content": "x"},
-    {
-        "role": "user",
-        "content": [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}],
-    },
-    ChatCompletionMessage.model_construct(role="assistant", content="x"),
-]
-ANTHROPIC: list[Any] = [
-    {
-        "role": "assistant",
-        "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}],
-    },
-    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]},
-    {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}]},
-    {
-        "role": "user",
-        "content": [
-            {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
-        ],
-    },
-    AnthropicMessage.model_construct(role="assistant", content=[]),
-]
-RESPONSES: list[Any] = [
-    {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"},
-    {"type": "function_call_output", "call_id": "a", "output": "x"},
-    {"type": "web_search_call", "id": "w"},
-    {"role": "user", "content": [{"type": "input_text", "text": "x"}]},
-    ResponseOutputMessage.model_construct(role="assistant", content=[]),
-]
-CONTENTS: list[Any] = [
-    {"role": "model", "parts": [{"text": "x"}]},
-    {"parts": [{"inline_data": {"mime_type": "image/png", "data": "AA=="}}]},
-]
-OWN = [
-    (message, whose)
-    for whose, messages in zip(Provider, (CHAT, ANTHROPIC, RESPONSES, CONTENTS), strict=True)
-    for message in messages
+OWN: list[tuple[Any, Provider]] = [
+    *((message, Provider(whose)) for whose, rows in TABLE["telling"].items() for message in rows),
+    (ChatCompletionMessage.model_construct(role="assistant", content="x"), Provider.OPENAI),
+    (AnthropicMessage.model_construct(role="assistant", content=[]), Provider.ANTHROPIC),
+    (ResponseOutputMessage.model_construct(role="assistant", content=[]), Provider.RESPONSES),
 ]
 
 
@@ -94,11 +61,12 @@ def test_messages_of_a_host_are_refused_by_name(
 @pytest.mark.parametrize("provider", ["openai", "openai-responses"])
 def test_a_list_that_is_certainly_anothers_is_refused(provider: str) -> None:
     """A list with another provider's calls or results is refused; other blocks are let through."""
-    for message in ANTHROPIC[:2]:
+    *certain, thinking = TABLE["telling"]["anthropic"][:3]
+    for message in certain:
         with pytest.raises(InvalidMessagesError, match="anthropic") as caught:
             format_of([USER, message], provider)
         assert (caught.value.index, caught.value.rule) == (1, "another-format")
-    assert format_of(ANTHROPIC[2:3], provider).provider == provider
+    assert format_of([thinking], provider).provider == provider
 
 
 def test_an_unknown_provider_is_refused() -> None:

@@ -167,28 +167,6 @@ def test_media_become_parts_in_either_direction() -> None:
     assert [*get_format("openai").render([stored]).messages[0]["content"]] != [url]
 
 
-@pytest.mark.parametrize(
-    ("contents", "rule"),
-    [
-        ([user({"text": "Hi."}), model(CALL), user({"text": "And?"})], "unanswered-call"),
-        ([user(result("look", {}))], "orphan-result"),
-        ([user({"text": "Hi."}), model({"text": "Yes."}), model(CALL)], "misplaced-call"),
-        ([model(CALL)], "misplaced-call"),
-        ([{"role": "assistant", "parts": [{"text": "x"}]}], "unknown-role"),
-        ([user()], "empty-message"),
-        ([user({"text": 5})], "bad-content"),
-        ([user({"functionResponse": {"name": "", "response": {}}})], "bad-tool-call"),
-        ([model({"functionCall": {"name": "look", "args": "x"}})], "bad-tool-call"),
-        ([{"role": "system", "parts": [{"text": "x"}]}], "empty-list"),
-    ],
-)
-def test_what_the_provider_refuses_is_refused(contents: list[Any], rule: str) -> None:
-    """The rule is named; for uneven results and misplaced calls, in the vendor's words too."""
-    with pytest.raises(InvalidMessagesError) as caught:
-        GEMINI.check(contents)
-    assert caught.value.rule == rule
-
-
 def test_pieces_of_a_stream_are_one_answer() -> None:
     """Pieces of a text are joined; the signature of the last one stays."""
     pieces = [

@@ -9,7 +9,6 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -197,17 +196,3 @@ def test_every_exchange_goes_on_with_any_vendor(provider: str) -> None:
             assert findings(session.request(other).messages, other, foreign=True) == []
             asked += 1
     assert asked == 2 * len(exchanges(provider))
-
-
-def test_every_airline_conversation_goes_on_with_any_vendor(provider: str) -> None:
-    """Conversations of OpenAI's chat go on with each vendor, also once they are compressed."""
-    with (DATA / "tau_airline_gpt4o.jsonl").open(encoding="utf-8") as lines:
-        talks = [json.loads(line)["messages"] for line in islice(lines, 0, None, 4)]
-    for messages in talks:
-        session = ContextSession(WIDE, auto=False, counter=FAST)
-        session.extend(messages, "openai")
-        session.close_open_calls("stopped")
-        session.add_user_turn("Go on.")
-        for _ in range(2):
-            assert findings(session.request(provider).messages, provider) == []
-            session.compress(0.0)

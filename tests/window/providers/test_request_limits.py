@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from polycontext.window.request_limits import request_limits
 from tests.house import gated
 from tests.vendors import findings
 from tests.window.media_files import b64, pdf, png
+from tests.window.providers.vendor_shapes import shapes
 
 Message = dict[str, Any]
 MARK: Message = {"cache_control": {"type": "ephemeral"}}
@@ -32,11 +34,6 @@ def picture(width: int = 90, height: int = 60, padding: int = 0) -> Message:
     """Return a picture of Anthropic's."""
     data = b64(png(width, height) + bytes(padding))
     return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
-
-
-def linked(url: str) -> Message:
-    """Return a picture of OpenAI's chat."""
-    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def said(*blocks: Message, role: str = "user") -> list[Message]:
@@ -62,29 +59,6 @@ def file_of(pages: int, padding: int = 0) -> Message:
     data = b64(pdf(pages) + bytes(padding))
     source = {"type": "base64", "media_type": "application/pdf", "data": data}
     return {"type": "document", "source": source}
-
-
-def reply(own: str | None, words: str) -> Message:
-    """Return a message of Responses by the model."""
-    content = [{"type": "output_text", "text": words, "annotations": []}]
-    item = {"type": "message", "role": "assistant", "status": "completed", "content": content}
-    return item if own is None else {**item, "id": own}
-
-
-def thought(own: str, sealed: str = "x") -> Message:
-    """Return an item of reasoning."""
-    return {"type": "reasoning", "id": own, "summary": [], "encrypted_content": sealed}
-
-
-def called(number: int, own: str) -> list[Message]:
-    """Return a call of Responses whose output has a recording."""
-    sound = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
-    output = [sound, {"type": "input_text", "text": "heard"}]
-    call = {"type": "function_call", "id": own, "call_id": f"c{number}", "name": "look"}
-    return [
-        {**call, "arguments": "{}"},
-        {"type": "function_call_output", "call_id": f"c{number}", "output": output},
-    ]
 
 
 def inline(kind: str, data: bytes) -> list[Message]:
@@ -114,80 +88,6 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "data that are no picture": ("anthropic", lambda: [said({**picture(), "source": {}})], "image"),
     "ten marks": ("anthropic", lambda: [said(text(f"{n}", **MARK)) for n in range(10)], "9"),
-    "marks in a wrong order": (
-        "anthropic",
-        lambda: [said(text("5m", **MARK)), said(text("1h", **LONG))],
-        "5m",
-    ),
-    "marks that are none": (
-        "anthropic",
-        lambda: [said(text("said", cache_control={"type": "for ever"}))],
-        "said",
-    ),
-    "a picture as a tool's result": (
-        "openai",
-        lambda: [
-            [
-                {
-                    "role": "assistant",
-                    "content": None,
-                    "tool_calls": [
-                        {
-                            "id": "c",
-                            "type": "function",
-                            "function": {"name": "look", "arguments": "{}"},
-                        }
-                    ],
-                },
-                {
-                    "role": "tool",
-                    "tool_call_id": "c",
-                    "content": [linked("https://a.example/b.png"), text("seen")],
-                },
-            ]
-        ],
-        "seen",
-    ),
-    "no address of a picture": ("openai", lambda: [said(linked("iVBORw"), text("seen"))], "seen"),
-    "a refusal beside text": (
-        "openai",
-        lambda: [said(text("Well."), {"type": "refusal", "refusal": "No."}, role="assistant")],
-        "No.",
-    ),
-    "messages of one id": (
-        "openai-responses",
-        lambda: [[reply("msg_1", "one")], said_item("And?"), [reply("msg_1", "two")]],
-        "two",
-    ),
-    "the same item twice": (
-        "openai-responses",
-        lambda: [[thought("rs_1"), thought("rs_1"), reply("msg_1", "one")]],
-        "one",
-    ),
-    "reasoning of one id": (
-        "openai-responses",
-        lambda: [[thought("rs_1", sealed), reply(None, sealed)] for sealed in "ab"],
-        "b",
-    ),
-    "reasoning without an end": (
-        "openai-responses",
-        lambda: [[reply("msg_1", "one"), thought("rs_1"), thought("rs_2")]],
-        "one",
-    ),
-    "calls of one item id": (
-        "openai-responses",
-        lambda: [called(number, "fc_1") for number in range(2)],
-        "heard",
-    ),
-    "a long id": ("openai-responses", lambda: [[reply("msg_" + "1" * 80, "one")]], "one"),
-    "a search of one id": (
-        "openai-responses",
-        lambda: [
-            [{"type": "web_search_call", "id": "ws_1", "status": status}, reply(None, status)]
-            for status in ("failed", "completed")
-        ],
-        "completed",
-    ),
     "a film of 26 megabytes": ("gemini", lambda: [inline("video/mp4", bytes(26_000_000))], ""),
     "pictures of 24 megabytes": (
         "gemini",
@@ -197,18 +97,17 @@ SITUATIONS: dict[str, Situation] = {
 }
 
 
-def said_item(words: str) -> list[Message]:
-    """Return a message of Responses by the user."""
-    return [{"role": "user", "content": words}]
+TAKEN: dict[str, Situation] = SITUATIONS | {
+    shape.name: (shape.provider, lambda value=shape.value: deepcopy(value), shape.words[0])
+    for shape in shapes("mendable")
+}
+QUICK = [name for name in TAKEN if "megabytes" not in name]
 
 
-QUICK = [name for name in SITUATIONS if "megabytes" not in name]
-
-
-@pytest.mark.parametrize("name", gated(SITUATIONS, *QUICK))
+@pytest.mark.parametrize("name", gated(TAKEN, *QUICK))
 def test_what_was_taken_never_stops_a_session(name: str) -> None:
     """Every vendor's request is valid and has the question, also rewound and compressed."""
-    provider, lists, kept = SITUATIONS[name]
+    provider, lists, kept = TAKEN[name]
     session = ContextSession(WIDE, counter=FAST)
     session.add_user_turn("Look.")
     for messages in lists():
@@ -237,8 +136,11 @@ def check_requests(session: ContextSession) -> None:
 )
 def test_what_was_taken_never_stops_a_wrapped_client(name: str) -> None:
     """A list that fits is written anew if the vendor would refuse it."""
-    provider, lists, kept = SITUATIONS[name]
-    given = [*said_item("Look."), *(message for messages in lists() for message in messages)]
+    provider, lists, kept = TAKEN[name]
+    given = [
+        {"role": "user", "content": "Look."},
+        *(message for messages in lists() for message in messages),
+    ]
     out = Bridge(WireDialect(provider), model=WIDE, counter=FAST).fit(given)
     assert findings(out, provider) == []
     assert kept in json.dumps(out)
@@ -297,7 +199,7 @@ def test_a_list_with_too_many_pictures_is_found(provider: str) -> None:
     """The findings know the limits that the writers keep."""
     most = request_limits(provider)["images"]
     part = {
-        "openai": linked("https://a.example/b.png"),
+        "openai": {"type": "image_url", "image_url": {"url": "https://a.example/b.png"}},
         "openai-responses": {"type": "input_image", "image_url": "https://a.example/b.png"},
         "gemini": {"inlineData": {"mimeType": "image/png", "data": "AA=="}},
     }[provider]

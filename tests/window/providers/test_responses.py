@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part
 from polycontext.window.providers import get_format
 from polycontext.window.providers.responses.messages import parse
 from polycontext.window.turn import ToolCall, Turn
+from tests.window.providers.vendor_shapes import TABLE
 
 render = get_format("openai-responses").render
 check = get_format("openai-responses").check
@@ -52,90 +52,7 @@ def said(*content: Item, **fields: Any) -> Item:
     }
 
 
-FORMS: list[list[Item]] = [
-    [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "x"}]}],
-    [
-        {"role": "developer", "content": "Be brief."},
-        {"role": "system", "content": [], "type": "message"},
-        ASK,
-    ],
-    [
-        {"role": "user", "content": [{"type": "input_text", "text": ""}]},
-        {"role": "user", "content": ""},
-    ],
-    [
-        {
-            "role": "user",
-            "content": [
-                {"type": "input_image", "image_url": "https://example.org/a.png"},
-                {"type": "input_text", "text": "?"},
-            ],
-        }
-    ],
-    [ASK, {"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}],
-    [ASK, said({"type": "refusal", "refusal": "No."}), ASK],
-    [ASK, said({"type": "from_2030", "x": 1}, text("x")), call("a"), output("a")],
-    [ASK, said(), said(text(""), id="msg_2"), {"role": "assistant", "content": []}, ASK],
-    [{"type": "compaction", "id": "cmp_1", "encrypted_content": "AA"}, ASK],
-    [{"type": "additional_tools", "role": "developer", "tools": []}, ASK],
-    [
-        ASK,
-        call("a"),
-        output("a", []),
-        call("a"),
-        output("a", [{"type": "input_text", "text": "x"}], status="completed"),
-    ],
-    [
-        ASK,
-        call("a"),
-        output("a", [{"type": "input_image", "file_id": "f"}, {"type": "input_text", "text": "x"}]),
-        ASK,
-    ],
-    [
-        ASK,
-        {"type": "custom_tool_call", "call_id": "a", "name": "shell", "input": "ls"},
-        {"type": "custom_tool_call_output", "call_id": "a", "output": "x"},
-    ],
-    [
-        ASK,
-        {
-            "type": "computer_call",
-            "id": "cu_1",
-            "call_id": "a",
-            "action": {"type": "screenshot"},
-            "status": "completed",
-        },
-        {"type": "computer_call_output", "call_id": "a", "output": SCREEN},
-    ],
-    [
-        ASK,
-        {
-            "type": "shell_call",
-            "id": "sh_1",
-            "call_id": "a",
-            "action": {"commands": ["ls"]},
-            "status": "completed",
-        },
-        {
-            "type": "shell_call_output",
-            "call_id": "a",
-            "output": [{"stdout": "x", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
-        },
-    ],
-    [
-        ASK,
-        {"type": "tool_search_call", "call_id": "s", "execution": "client", "arguments": {}},
-        {
-            "type": "tool_search_output",
-            "call_id": "s",
-            "execution": "client",
-            "tools": [{"name": "f"}],
-        },
-        {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {}},
-        {"type": "tool_search_output", "call_id": None, "execution": "server", "tools": []},
-        ASK,
-    ],
-]
+FORMS: list[list[Item]] = TABLE["items"]
 
 
 @pytest.mark.parametrize("items", FORMS)
@@ -180,37 +97,3 @@ def test_a_text_that_answers_a_computer_call_is_sent_behind_its_screenshot() -> 
         {"type": "computer_call_output", "call_id": "a", "output": SCREEN},
         line,
     ]
-
-
-@pytest.mark.parametrize(
-    ("items", "rule", "index"),
-    [
-        ([{"type": 7}], "bad-item", 0),
-        ([{"text": "x"}], "bad-item-id", 0),
-        ([{"role": "tool", "content": "x"}], "unknown-role", 0),
-        ([{"role": "user"}], "missing-content", 0),
-        ([{"role": "user", "content": 7}], "bad-content", 0),
-        ([{"role": "user", "content": [7]}], "bad-content", 0),
-        ([{"role": "user", "content": [{"type": "input_text"}]}], "bad-content", 0),
-        ([ASK, call("a", name=None)], "bad-tool-name", 1),
-        ([ASK, call("a", arguments={})], "bad-tool-call", 1),
-        ([ASK, call("a"), call("a"), output("a")], "duplicate-call-id", 2),
-        ([ASK, call("a"), output("a", 7)], "bad-content", 2),
-        ([ASK, output("a")], "orphan-result", 1),
-        ([ASK, call("a"), output("a"), output("a")], "duplicate-result", 3),
-        ([ASK, call("a"), ASK], "unanswered-call", 1),
-        ([ASK, call("a")], "unanswered-call", 1),
-        ([ASK, {"type": "reasoning", "id": "rs_1", "summary": []}, ASK], "reasoning-alone", 1),
-    ],
-)
-def test_each_broken_shape_names_its_rule_and_place(
-    items: list[Item], rule: str, index: int
-) -> None:
-    """Whatever is broken is refused with a stable rule name and the item's index."""
-    with pytest.raises(InvalidMessagesError) as caught:
-        check(items)
-    assert (caught.value.provider, caught.value.rule, caught.value.index) == (
-        "openai-responses",
-        rule,
-        index,
-    )

@@ -2,98 +2,76 @@
 
 import copy
 import json
-from base64 import b64encode
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from struct import pack
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 
 from polycontext import ContextSession, project
-from polycontext.adapters.anthropic import wrap as wrap_anthropic
-from polycontext.adapters.openai import wrap as wrap_openai
-from polycontext.testing.strict import StrictServer
+from polycontext.adapters import Bridge
+from polycontext.adapters.wire_dialect import WireDialect
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check, get_format
-from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
+from tests.vendors import check_request, findings
+from tests.window.media_files import b64, png
 from tests.window.providers.vendor_shapes import (
     ANSWERS,
-    ANTHROPIC,
-    ASK,
-    CHAT,
-    CLIENT_CALLS,
-    RESPONSES,
     REWRITTEN,
+    TABLE,
     UNCHANGED,
-    VOICE,
     Message,
     Shape,
-    assistant,
-    called,
-    choice,
-    chunk,
-    claude_events,
-    response_events,
-    result,
-    tool_use,
-    user,
+    shapes,
 )
 
+CHAT, RESPONSES, ANTHROPIC = "openai", "openai-responses", "anthropic"
 ROOM = 50_000
-Door = Callable[[Sequence[Message], str, Path], list[Message]]
+CLIENT_CALLS: dict[str, Message] = TABLE["client_calls"]
 
 
-def by_project(messages: Sequence[Message], provider: str, _: Path) -> list[Message]:
+def user(content: Any) -> Message:
+    """Return a message of the user."""
+    return {"role": "user", "content": content}
+
+
+def assistant(content: Any, **further: Any) -> Message:
+    """Return a message of the assistant."""
+    return {"role": "assistant", "content": content, **further}
+
+
+def called(call_id: str, arguments: str = "{}") -> Message:
+    """Return a call of a chat message."""
+    function = {"name": "look", "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def by_project(messages: Sequence[Message], provider: str) -> list[Message]:
     """Return what `project` makes of a list."""
     return project(messages, ROOM, provider=provider).messages
 
 
-def by_session(messages: Sequence[Message], provider: str, _: Path) -> list[Message]:
+def by_session(messages: Sequence[Message], provider: str) -> list[Message]:
     """Return what a session sends that was handed a list."""
     session = ContextSession(ROOM, provider=provider)
     session.extend(messages, provider)
     return session.request(provider).inline()
 
 
-def by_client(messages: Sequence[Message], provider: str, _: Path) -> list[Message]:
-    """Return what a wrapped client sends to a strict provider."""
-    seen: list[Any] = []
-
-    def reply(request: Any) -> str:
-        seen.append(request)
-        return "Fine."
-
-    kinds: Any = {CHAT: StrictChat, ANTHROPIC: StrictAnthropic, RESPONSES: StrictResponses}
-    options: dict[str, Any] = {"api_key": "none", "max_retries": 0}
-    with StrictServer(kinds[provider](reply)) as server:
-        if provider == ANTHROPIC:
-            with anthropic.Anthropic(base_url=server.url, **options) as plain:
-                ask: Any = wrap_anthropic(plain, ROOM).messages.create
-                ask(model="claude-sonnet-5", max_tokens=9, messages=messages)
-            return [*seen[0]["messages"]]
-        with openai.OpenAI(base_url=f"{server.url}/v1", **options) as client:
-            wrapped: Any = wrap_openai(client, ROOM)
-            if provider == CHAT:
-                wrapped.chat.completions.create(model="gpt-5", messages=messages)
-                return [*seen[0]["messages"]]
-            wrapped.responses.create(model="gpt-5", input=messages)
-            return [*seen[0]["input"]]
+def by_bridge(messages: Sequence[Message], provider: str) -> list[Message]:
+    """Return what a wrapped client sends."""
+    return [*map(dict, Bridge(WireDialect(provider), model=ROOM).fit(messages))]
 
 
-DOORS: list[Door] = [by_project, by_session, by_client]
+Door = Callable[[Sequence[Message], str], list[Message]]
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", [by_project, by_session, by_bridge])
 @pytest.mark.parametrize("shape", [*UNCHANGED, *REWRITTEN], ids=str)
-def test_every_door_takes_what_vendors_and_clients_send(
-    shape: Shape, door: Door, tmp_path: Path
-) -> None:
+def test_every_door_takes_what_vendors_and_clients_send(shape: Shape, door: Door) -> None:
     """The list goes on to the model, valid and with its words."""
     before = copy.deepcopy(shape.value)
-    sent = door(shape.value, shape.provider, tmp_path)
+    sent = door(shape.value, shape.provider)
     assert shape.value == before
     get_format(shape.provider).check(sent)
     assert [word for word in shape.words if word not in json.dumps(sent)] == []
@@ -106,6 +84,49 @@ def test_a_list_that_a_vendor_accepts_and_that_fits_is_unchanged(shape: Shape) -
     projection = project(shape.value, ROOM, provider=shape.provider)
     assert projection.messages == shape.value
     assert not projection.changed
+
+
+@pytest.mark.parametrize("shape", shapes("accepted"), ids=str)
+def test_odd_but_legal(shape: Shape) -> None:
+    """What a vendor accepts is no fault, however odd it looks."""
+    assert findings(shape.value, shape.provider) == []
+
+
+@pytest.mark.parametrize("row", TABLE["refused"], ids=str)
+def test_each_broken_shape_names_its_rule_and_place(row: Message) -> None:
+    """A broken list is refused with a stable rule name and the index of the message.
+
+    The requests of tests/testing/strict are not repeated here.
+    """
+    wire = get_format(row["provider"])
+
+    def read() -> None:
+        if row["provider"] == CHAT:
+            wire.parse(row["value"])
+        wire.check(row["value"])
+
+    with pytest.raises(InvalidMessagesError) as caught:
+        read()
+    assert caught.value.provider == row["provider"]
+    assert (caught.value.rule, caught.value.index) == (row["rule"], row["index"])
+    assert caught.value.legal
+
+
+WHOLE: dict[str, Message] = {
+    ANTHROPIC: {"model": "m", "max_tokens": 9, "messages": [user("hi")]},
+    CHAT: {"model": "m", "messages": [user("hi")]},
+    RESPONSES: {"model": "m", "input": [user("hi")]},
+}
+
+
+@pytest.mark.parametrize("row", TABLE["malformed"], ids=str)
+def test_what_is_malformed_is_refused_by_its_rule(row: Message) -> None:
+    """A request with a field of another type or value is refused in words."""
+    request = WHOLE[row["provider"]]
+    check_request(request, row["provider"])
+    with pytest.raises(InvalidMessagesError) as refused:
+        check_request(request | row["change"], row["provider"])
+    assert refused.value.rule == row["rule"]
 
 
 @pytest.mark.parametrize("shape", [*UNCHANGED, *REWRITTEN], ids=str)
@@ -140,24 +161,20 @@ def test_an_answer_is_stored_and_the_next_request_is_valid(shape: Shape) -> None
     get_format(shape.provider).check(session.messages(shape.provider))
 
 
-@pytest.mark.parametrize(
-    "part",
-    [chunk(content="Table "), claude_events()[0], response_events()[0]],
-    ids=["chunk", "message_start", "response.created"],
-)
-def test_a_single_piece_of_a_stream_is_refused(part: Message) -> None:
+@pytest.mark.parametrize("shape", [each for each in ANSWERS if each.name == "a stream"], ids=str)
+def test_a_single_piece_of_a_stream_is_refused(shape: Shape) -> None:
     """One chunk given alone would become a turn of its own."""
     session = ContextSession(ROOM)
     session.add_user_turn("Reserve a table, please.")
     with pytest.raises(InvalidMessagesError, match="all chunks or events of one answer"):
-        session.add_message(part)
+        session.add_message(shape.value[0])
 
 
 def test_a_call_without_arguments_is_converted_to_an_empty_object() -> None:
     """Servers write no arguments as an empty text."""
     session = ContextSession(ROOM)
     session.add_user_turn("Reserve a table, please.")
-    session.add_message(assistant(None, tool_calls=[called("look", "")]))
+    session.add_message(assistant(None, tool_calls=[called("call_look", "")]))
     session.add_tool_turn("RX-90", tool_call_id="call_look")
     assert session.messages(ANTHROPIC)[1]["content"][0]["input"] == {}
 
@@ -166,17 +183,18 @@ def test_what_was_spoken_is_the_text_of_the_turn() -> None:
     """It is searched and converted, and sent as it came to its own vendor."""
     session = ContextSession(ROOM)
     session.add_user_turn("Reserve a table, please.")
-    session.add_message(choice(content=None, audio=VOICE))
-    assert session.log()[1].text == VOICE["transcript"]
+    (answer,) = (each.value for each in ANSWERS if each.name == "speech")
+    session.add_message(answer)
+    assert session.log()[1].text == "Table four."
     assert session.history.search("Table four")
-    assert session.messages(CHAT)[1] == {"role": "assistant", "content": None, "audio": VOICE}
+    assert session.messages(CHAT)[1] == answer["choices"][0]["message"]
 
 
 def test_each_call_keeps_its_field_of_reasoning() -> None:
     """Servers refuse a call without the reasoning that they gave; an empty one will do."""
     given = [user("Reserve every table, please.")]
     for number in range(8):
-        calls = [called("look", id=f"c{number}")]
+        calls = [called(f"c{number}")]
         thought = f"Table {number} is next. " * 20
         given.append(assistant("", tool_calls=calls, reasoning_content=thought, reasoning=thought))
         result = f"Table {number} is free. " * 20
@@ -205,12 +223,10 @@ def test_a_text_answers_a_client_tool_in_the_form_that_the_vendor_takes(tool: st
     """A result that is added, closed or inserted has the tool's own form."""
     call = CLIENT_CALLS[tool]
 
-    def called() -> ContextSession:
-        session = ContextSession(ROOM, provider=RESPONSES)
-        session.extend([ASK, call], RESPONSES)
-        return session
-
-    (added, closed) = called(), called()
+    added, closed = (
+        ContextSession.from_messages([user("Do it."), call], max_tokens=ROOM, provider=RESPONSES)
+        for _ in range(2)
+    )
     added.add_tool_turn("It worked.", tool_call_id="c1")
     closed.close_open_calls("it was stopped")
     (done, failed) = answered(added), answered(closed)
@@ -228,7 +244,9 @@ def test_a_text_answers_a_client_tool_in_the_form_that_the_vendor_takes(tool: st
             "It worked.",
             "failed",
         )
-    repaired = project([ASK, call, user("And?")], ROOM, provider=RESPONSES, repair=True).messages
+    repaired = project(
+        [user("Do it."), call, user("And?")], ROOM, provider=RESPONSES, repair=True
+    ).messages
     assert [item.get("type", "message") for item in repaired][2] == f"{tool}_call_output"
 
 
@@ -250,21 +268,15 @@ def test_long_results_of_client_tools_are_shortened_in_their_own_form() -> None:
         assert all(set(item["output"][0]) == {"stdout", "stderr", "outcome"} for item in outputs)
 
 
-def data_url(media_type: str, data: bytes) -> str:
-    """Return a data URL."""
-    return f"data:{media_type};base64,{b64encode(data).decode()}"
-
-
-def png(width: int, height: int) -> str:
+def picture(width: int, height: int) -> str:
     """Return a data URL of a picture, of which only the head is real."""
-    size = pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    return data_url("image/png", b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR" + size + bytes(200_000))
+    return f"data:image/png;base64,{b64(png(width, height, 200_000))}"
 
 
 def film(seconds: int) -> str:
     """Return a data URL of a film, of which only the head is real."""
     head = b"\0\0\0\x6cmvhd" + bytes(12) + pack(">II", 600, 600 * seconds)
-    return data_url("video/mp4", b"\0\0\0\x18ftypisom" + head + bytes(200_000))
+    return f"data:video/mp4;base64,{b64(b'ftypisom' + head + bytes(200_000))}"
 
 
 PLOT = {
@@ -273,7 +285,7 @@ PLOT = {
     "status": "completed",
     "container_id": "c",
     "code": "plot()",
-    "outputs": [{"type": "image", "url": png(1024, 768)}],
+    "outputs": [{"type": "image", "url": picture(1024, 768)}],
 }
 
 
@@ -282,9 +294,13 @@ PLOT = {
     [
         ([user([{"type": "video_url", "video_url": {"url": film(10)}}])], 3_000, 3_200),
         ([user([{"type": "video_url", "video_url": {"url": "https://e.org/a"}}])], 18_000, 18_200),
-        ([user([{"type": "from_2030", "of": {"it": png(640, 480)}}])], 700, 1_000),
+        ([user([{"type": "from_2030", "of": {"it": picture(640, 480)}}])], 700, 1_000),
         ([user("Plot it."), PLOT], 1_500, 2_500),
-        ([user([{"type": "image_url", "image_url": {"url": png(8_000, 8_000)}}])], 9_000, 12_100),
+        (
+            [user([{"type": "image_url", "image_url": {"url": picture(8_000, 8_000)}}])],
+            9_000,
+            12_100,
+        ),
     ],
     ids=["film", "linked film", "unknown block", "plot", "huge picture"],
 )
@@ -298,10 +314,13 @@ def test_the_newest_picture_stays_while_it_fits(room: int) -> None:
     """It goes only if it does not fit beside what must stay, however large a share it takes."""
     given = [user("Book the flight on the page.")]
     for number in range(2):
-        data = png(1024, 768).partition(",")[2]
+        data = picture(1024, 768).partition(",")[2]
         source = {"type": "base64", "media_type": "image/png", "data": data}
-        given.append(assistant([tool_use(f"t{number}")]))
-        given.append(user([result(f"t{number}", [{"type": "image", "source": source}])]))
+        name = f"t{number}"
+        used = {"type": "tool_use", "id": name, "name": "look", "input": {}}
+        seen = {"type": "tool_result", "tool_use_id": name}
+        given.append(assistant([used]))
+        given.append(user([{**seen, "content": [{"type": "image", "source": source}]}]))
     sent = project(given, room, provider=ANTHROPIC).messages
     assert '"base64"' in json.dumps(sent[-1])
     assert json.dumps(sent).count('"base64"') == 1

@@ -21,20 +21,6 @@ def written(parameters: Any, **further: Any) -> str:
     return text.removeprefix(head).removesuffix(f"\n\n{tail}")
 
 
-def test_functions_share_one_frame_and_all_else_follows_as_json() -> None:
-    """Definitions keep their order within each of the two kinds."""
-    tools: list[dict[str, Any]] = [
-        {"type": "function", "function": {"name": "now"}},
-        {"type": "web_search", "max_uses": 3},
-        {"name": "flat", "parameters": {}},
-        {"type": "function", "name": "bare"},
-        {"name": "später", "input_schema": {}},
-    ]
-    functions = "type now = () => any;\n\ntype flat = () => any;\n\ntype bare = () => any;\n\n"
-    others = '{"type":"web_search","max_uses":3}\n{"name":"später","input_schema":{}}'
-    assert tool_text(tools) == f"{FRAME.format(functions)}\n{others}"
-
-
 @pytest.mark.parametrize(
     ("parameters", "arguments"),
     [
@@ -61,12 +47,3 @@ def test_functions_share_one_frame_and_all_else_follows_as_json() -> None:
 def test_a_function_takes_what_its_parameters_hold(parameters: Any, arguments: str) -> None:
     """A function without known parameters takes no argument; any other schema is written out."""
     assert written(parameters) == f"type f = ({arguments}) => any;"
-
-
-def test_shared_definitions_stand_before_the_function() -> None:
-    """Each is a type of its own, in order, and the properties name them."""
-    shared = {"A": {"type": "string"}, "B": {"enum": ["ä", 1]}}
-    text = written(
-        {"$defs": shared, "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/$defs/B"}}}
-    )
-    assert text == 'type A = string;\ntype B = "ä" | 1;\ntype f = (_: {\na?: A,\nb?: B,\n}) => any;'

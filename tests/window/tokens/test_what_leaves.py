@@ -13,7 +13,7 @@ from polycontext.window.tokens.counter import REQUEST_OVERHEAD, count_turn
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.laws.inputs import wire_turns
-from tests.window.media_files import b64, pdf, png
+from tests.window.media_files import MEDIA_SHAPES, b64, png
 from tests.window.tokens.what_leaves import tokens_leaving
 
 LONG = "Every word of this leaves with the message and is billed. " * 40
@@ -26,71 +26,23 @@ arguments = texts | st.dictionaries(
     texts, texts | st.floats(allow_nan=False, allow_infinity=False) | st.integers(), max_size=3
 ).map(json.dumps)
 
-media: dict[str, st.SearchStrategy[Any]] = {
-    "anthropic": st.sampled_from(
-        [
-            {
-                "type": "image",
-                "source": {"type": "base64", "media_type": "image/png", "data": b64(png(640, 480))},
-            },
-            {
-                "type": "image",
-                "source": {
-                    "type": "base64",
-                    "media_type": "image/png",
-                    "data": b64(png(3_000, 2_000)),
-                },
-            },
-            {"type": "image", "source": {"type": "url", "url": "https://example.org/cat.png"}},
-            {
-                "type": "document",
-                "title": LONG,
-                "source": {"type": "base64", "media_type": "application/pdf", "data": b64(pdf(3))},
-            },
-            {
-                "type": "document",
-                "source": {"type": "text", "media_type": "text/plain", "data": LONG},
-            },
-        ]
-    ),
-    "openai": st.sampled_from(
-        [
-            {
-                "type": "image_url",
-                "image_url": {"url": "data:image/png;base64," + b64(png(640, 480))},
-            },
-            {
-                "type": "image_url",
-                "image_url": {
-                    "url": "data:image/png;base64," + b64(png(5_000, 4_000)),
-                    "detail": "high",
-                },
-            },
-            {
-                "type": "file",
-                "file": {
-                    "filename": "a.pdf",
-                    "file_data": "data:application/pdf;base64," + b64(pdf(2)),
-                },
-            },
-            {"type": "input_audio", "input_audio": {"format": "wav", "data": b64(bytes(900))}},
-        ]
-    ),
+FORMS = MEDIA_SHAPES["forms"]
+LARGE = f"data:image/png;base64,{b64(png(5_000, 4_000))}"
+further_media: dict[str, list[Any]] = {
+    "anthropic": [
+        {**FORMS["paper"]["anthropic"], "title": LONG},
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": LONG}},
+    ],
+    "openai": [
+        {"type": "image_url", "image_url": {"url": LARGE, "detail": "high"}},
+        {"type": "input_audio", "input_audio": {"format": "wav", "data": b64(bytes(900))}},
+    ],
+    "openai-responses": [{"type": "input_image", "image_url": LARGE, "detail": "auto"}],
 }
-media["openai-responses"] = st.sampled_from(
-    [
-        {
-            "type": "input_image",
-            "image_url": "data:image/png;base64," + b64(png(640, 480)),
-            "detail": "auto",
-        },
-        {
-            "type": "input_file",
-            "filename": "a.pdf",
-            "file_data": "data:application/pdf;base64," + b64(pdf(2)),
-        },
-    ]
-)
+media: dict[str, st.SearchStrategy[Any]] = {
+    provider: st.sampled_from([*(form[provider] for form in FORMS.values()), *more])
+    for provider, more in further_media.items()
+}
 bound: dict[str, st.SearchStrategy[Any]] = {
     "anthropic": st.builds(
         lambda text: {"type": "thinking", "thinking": text, "signature": b64(text.encode())}, texts

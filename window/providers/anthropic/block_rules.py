@@ -18,6 +18,7 @@ from ..wire import CHAT_BLOCKS, RESPONSES_BLOCKS, RESPONSES_ITEMS, Message
 from .message_rules import (
     CALL_NAME,
     LIMITS,
+    TABLE,
     WHOLE,
     AnthropicPlace,
     Entry,
@@ -108,16 +109,7 @@ MARK = "cache_control"
 THINKING = frozenset({"thinking", "redacted_thinking"})
 
 FIELDS: Mapping[str, frozenset[str]] = {
-    kind: frozenset({"type", *names.split()})
-    for kind, names in {
-        "text": "text cache_control citations",
-        "image": "source cache_control transformations",
-        "document": "source cache_control citations context title",
-        "thinking": "thinking signature",
-        "redacted_thinking": "data",
-        "tool_use": "id name input cache_control caller toolset_name",
-        "tool_result": "tool_use_id content is_error cache_control toolset_name",
-    }.items()
+    kind: frozenset({"type", *names}) for kind, names in TABLE["block_fields"].items()
 }
 """The fields of the common block types; blocks of other types may have any fields."""
 

@@ -1,8 +1,8 @@
 """Anthropic's rules for the shape of one message, which it must meet to be parsed.
 
 Each rule was seen in recorded requests or in the wording of recorded errors; docs/providers.md
-lists them, and rules.json has their texts. The further rules for sending a message are in
-`block_rules`, and those for the order of messages in `order_rules`.
+lists them. rules.json has their texts, and the fields of messages and blocks. The further rules for
+sending a message are in `block_rules`, and those for the order of messages in `order_rules`.
 """
 
 import json
@@ -33,25 +33,14 @@ MAX_NAME = 200
 CALL_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME}}}")
 
 _ROLES = ("user", "assistant", "system")
+TABLE = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
+WORDINGS: Mapping[str, str] = TABLE["shared"]
+"""The vendor's wordings that several rules share."""
 FIELDS_OF: Mapping[str, frozenset[str]] = {
-    "user": frozenset({"role", "content"}),
-    "assistant": frozenset({"role", "content"}),
-    "system": frozenset({"role", "content", "clear_at", "output_config"}),
+    role: frozenset(names) for role, names in TABLE["message_fields"].items()
 }
 """The fields of a message of each role."""
-_ONLY_BY = {
-    "tool_use": "assistant",
-    "thinking": "assistant",
-    "redacted_thinking": "assistant",
-    "server_tool_use": "assistant",
-    "mcp_tool_use": "assistant",
-    "tool_result": "user",
-}
-
-
-_TABLE = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
-WORDINGS: Mapping[str, str] = _TABLE["shared"]
-"""The vendor's wordings that several rules share."""
+_ONLY_BY: Mapping[str, str] = TABLE["only_by"]
 
 
 @cache
@@ -63,7 +52,7 @@ def _rules() -> Mapping[str, Sequence[str]]:
     names = re.compile("|".join(f"{{{name}}}" for name in WORDINGS))
     return {
         rule: [names.sub(lambda found: WORDINGS[found[0][1:-1]], text) for text in texts]
-        for rule, texts in _TABLE["rules"].items()
+        for rule, texts in TABLE["rules"].items()
     }
 
 

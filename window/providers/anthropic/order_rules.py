@@ -38,8 +38,8 @@ class Judge(ListJudge):
     waiting: dict[str, int] = field(factory=dict)
     """The calls without a result, by id, with the index of their message."""
     answered: frozenset[str] = frozenset()
-    called: tuple[frozenset[str], ...] = ()
-    """The ids of all calls, in sets that are each larger than the next (see `_joined`)."""
+    called: set[str] = field(factory=set)
+    """The ids of all calls."""
     servers: dict[str, tuple[str, int]] = field(factory=dict)
     """The server tool calls without a result, by id, with the name and the index of the message."""
     tail: tuple[int, str | None, bool] = (0, None, False)
@@ -116,7 +116,7 @@ class Judge(ListJudge):
         for number, block in enumerate(blocks):
             if block["type"] != "tool_use":
                 continue
-            if block["id"] in own or any(block["id"] in ids for ids in self.called):
+            if block["id"] in own or block["id"] in self.called:
                 raise block_at(index, number).broken("duplicate-call-id", shown=shown(block["id"]))
             own[block["id"]] = index
         servers, compaction = self._servers_after(blocks, index), self._compacted(blocks, index)
@@ -126,7 +126,7 @@ class Judge(ListJudge):
             blank = blocks[-1]["text"][-1:].isspace()
         self.has_begun, self.system = True, None
         self.waiting, self.answered = {**self.waiting, **own}, frozenset()
-        self.called = _joined(self.called, frozenset(own))
+        self.called.update(own)
         self.servers, self.compaction = servers, compaction
         self.tail = (index, last, blank)
 
@@ -206,13 +206,6 @@ def _answer(call_id: str, waiting: dict[str, int], answered: set[str], at: Anthr
         raise at.broken("orphan-result", call=call_id, shown=shown(call_id))
     del waiting[call_id]
     answered.add(call_id)
-
-
-def _joined(sets: tuple[frozenset[str], ...], more: frozenset[str]) -> tuple[frozenset[str], ...]:
-    """Return `sets` with `more`; each id is copied O(log n) times, and versions share the sets."""
-    while sets and more and len(sets[-1]) <= len(more):
-        sets, more = sets[:-1], more | sets[-1]
-    return (*sets, more) if more else sets
 
 
 _MCP = "mcp"

@@ -10,7 +10,6 @@ from attrs import define, field
 from ...errors import InvalidMessagesError
 from ..judge import ListJudge, text_ids
 from ..openai_places import MAX_TEXT, ObjectCheck, OpenAIPlace
-from ..tool_pairs import BEHIND_CALL, ONE_RESULT
 from ..wire import Message, Provider
 
 MAX_MESSAGES = 2048
@@ -86,39 +85,17 @@ class Judge(ListJudge):
             del self.waiting[call_id]
             self.answered.add(call_id)
             return
-        index, name = self.count - 1, "tool_call_id"
-        rule, legal = "orphan-result", BEHIND_CALL
         if call_id in self.answered:
-            rule, legal = "duplicate-result", "one result a call"
-            message = f"Duplicate value for 'tool_call_id' of '{call_id}' in message[{index}]"
-        elif self.waiting or self.answered:
-            message = (
-                f"Invalid parameter: 'tool_call_id' of '{call_id}' not found in 'tool_calls' of "
-                "previous message."
-            )
+            rule = "duplicate-result/chat"
         else:
-            name = "role"
-            message = (
-                "Invalid parameter: messages with role 'tool' must be a response to a preceeding "
-                "message with 'tool_calls'."
-            )
-        raise _dotted(index, rule, message, legal, name)
+            rule = f"orphan-result/{'chat' if self.waiting or self.answered else 'alone'}"
+        raise _MESSAGES.into(self.count - 1).broken(rule, call=call_id)
 
     def _unanswered(self, noticed: int) -> InvalidMessagesError:
-        message = (
-            "An assistant message with 'tool_calls' must be followed by tool messages responding "
-            "to each 'tool_call_id'. The following tool_call_ids did not have response messages: "
-            f"{', '.join(self.waiting)}"
+        calls = ", ".join(self.waiting)
+        return _MESSAGES.into(self.caller).broken(
+            "unanswered-call/chat", calls=calls, noticed=noticed
         )
-        param = f"messages.[{noticed}].role"
-        return _MESSAGES.into(self.caller).fault(
-            "unanswered-call", message, ONE_RESULT, None, param
-        )
-
-
-def _dotted(index: int, rule: str, message: str, legal: str, name: str) -> InvalidMessagesError:
-    """Return an error whose `param` has the vendor's dot before the bracket."""
-    return _MESSAGES.into(index).fault(rule, message, legal, None, f"messages.[{index}].{name}")
 
 
 def check_message(message: Message, place: OpenAIPlace, *, foreign: bool = False) -> None:
@@ -162,11 +139,7 @@ def _check_content(message: Message, place: OpenAIPlace, *, foreign: bool) -> No
     inner.text_or_objects(content, check)
     is_list = isinstance(content, list) and len(content) > 1
     if is_list and any(part["type"] == "refusal" for part in content):
-        says = (
-            f"Invalid '{inner.path}': a content part of type 'refusal' must be the only content "
-            "part."
-        )
-        raise inner.fault("mixed-refusal", says, "text parts, or exactly one refusal")
+        raise inner.broken("mixed-refusal")
 
 
 def _check_absent(message: Message, place: OpenAIPlace) -> None:
@@ -179,8 +152,7 @@ def _check_absent(message: Message, place: OpenAIPlace) -> None:
     legal = "content; only an assistant that calls, refuses or spoke aloud may do without"
     if "content" not in message:
         raise place.into("content").missing("missing-content", legal)
-    says = "Invalid value for 'content': expected a string, got null."
-    raise _dotted(place.index or 0, "missing-content", says, legal, "content")
+    raise place.broken("missing-content/null", legal=legal)
 
 
 def check_part(part: Message, place: OpenAIPlace, *, role: str, foreign: bool) -> None:
@@ -200,12 +172,7 @@ def check_part(part: Message, place: OpenAIPlace, *, role: str, foreign: bool) -
         raise tag.unsupported("unknown-part", kind, _ALL_PARTS)
     legal = _PARTS.get(role, ("text",))
     if kind == "image_url" and kind not in legal:
-        where = f"messages[{place.index}]"
-        message = (
-            f"Invalid '{where}'. Image URLs are only allowed for messages with role 'user', "
-            f"but this message with role '{role}' contains an image URL."
-        )
-        raise place.fault("misplaced-part", message, ", ".join(legal), param=where)
+        raise place.broken("misplaced-part/image", role=role, legal=", ".join(legal))
     tag.one_of("misplaced-part", kind, legal)
     if kind in _SHAPES:
         _SHAPES[kind](part, place)
@@ -220,13 +187,7 @@ def check_image(holder: Message, key: str, detail: object, place: OpenAIPlace) -
     """Check the URL of an image under `key` of `holder`, and its level of detail."""
     place.needed_text("bad-image", holder, key, most=MAX_TEXT * 10, empty=False)
     if not holder[key].startswith(("http://", "https://", "data:image/")):
-        inner = place.into(key)
-        message = (
-            f"Invalid '{inner.path}'. Expected a base64-encoded data URL with an image MIME type "
-            "(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got a value without the "
-            "'data:' prefix."
-        )
-        raise inner.fault("bad-image", message, "an http(s) address, or a data URL of an image")
+        raise place.into(key).broken("bad-image/form")
     if detail is not None:
         place.into("detail").one_of("bad-image", detail, ("auto", "low", "high", "original"))
 
@@ -250,12 +211,7 @@ def _check_file(part: Message, place: OpenAIPlace) -> None:
         raise inner.into("file_id").missing(rule, "file_id, or file_data with a filename")
     data_place.text(rule, data, most=MAX_TEXT * 10, empty=False)
     if not data.startswith("data:"):
-        message = (
-            f"Invalid file data: '{data_place.path}'. Expected a base64-encoded data URL with an "
-            "application/pdf MIME type (e.g. 'data:application/pdf;base64,JVBERi0xLjQK'), but got "
-            "a value without the 'data:' prefix."
-        )
-        raise data_place.fault(rule, message, "a data URL of the file")
+        raise data_place.broken("bad-file/form")
 
 
 _SHAPES: Mapping[str, ObjectCheck] = {
@@ -272,8 +228,7 @@ def _check_calls(message: Message, place: OpenAIPlace, *, foreign: bool) -> None
     if calls is None:
         return
     if message["role"] != "assistant":
-        says, legal = f"Unknown parameter: '{inner.path}'.", "tool_calls on assistant messages only"
-        raise inner.fault(rule, says, legal, "unknown_parameter")
+        raise inner.broken("bad-tool-call/role")
     if calls == []:
         raise inner.empty(rule)
     if isinstance(calls, list) and len(calls) > MAX_CALLS:
@@ -282,8 +237,7 @@ def _check_calls(message: Message, place: OpenAIPlace, *, foreign: bool) -> None
     seen: set[str] = set()
     for call in calls:
         if call["id"] in seen:
-            says = f"Duplicate value for 'tool_call_id' of '{call['id']}' in message[{place.index}]"
-            raise inner.fault("duplicate-call-id", says, "one id a call within a message", None)
+            raise inner.broken("duplicate-call-id/chat", call=call["id"])
         seen.add(call["id"])
 
 
@@ -315,10 +269,5 @@ def _check_assistant(message: Message, place: OpenAIPlace) -> None:
 
 def _check_result(message: Message, place: OpenAIPlace) -> None:
     if message.get("tool_call_id") is None:
-        says = (
-            "Missing parameter 'tool_call_id': messages with role 'tool' must have a "
-            "'tool_call_id'."
-        )
-        legal = "the id of the call that it answers"
-        raise _dotted(place.index or 0, "orphan-result", says, legal, "tool_call_id")
+        raise place.broken("orphan-result/unnamed")
     place.into("tool_call_id").text("orphan-result", message["tool_call_id"])

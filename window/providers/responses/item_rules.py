@@ -81,8 +81,7 @@ def _check_id(item: Message, kind: str, place: OpenAIPlace, *, foreign: bool) ->
         return
     inner.text(rule, own, most=MAX_ID, empty=False)
     if not foreign and not own.startswith(start):
-        message = f"Invalid '{inner.path}': '{own}'. Expected an ID that begins with '{start}'."
-        raise inner.fault(rule, message, f"an id that begins with {start}, or none")
+        raise inner.broken("bad-item-id", own=own, start=start)
 
 
 def _check_message(item: Message, place: OpenAIPlace, *, foreign: bool) -> None:

@@ -85,32 +85,23 @@ class Judge(ListJudge):
         index, place = self.count, _INPUT.into(self.count)
         self.count += 1
         if self.trigger is not None:
-            message = (
-                f"Invalid 'input[{self.trigger}]': an item of type '{TRIGGER}' must be the final "
-                "input item."
-            )
-            legal = "the last item, or no such item"
-            raise _fault("compaction-trigger", message, legal, self.trigger)
+            raise _INPUT.into(self.trigger).broken("compaction-trigger")
         if not isinstance(entry, dict):
             raise place.wrong_type("not-an-object", dict, entry)
         self.trigger = index if entry.get("type") == TRIGGER else None
         check_item(entry, place, foreign=self.foreign)
         kind = type_of(entry)
-        self._check_follower(entry, index)
+        self._check_follower(entry)
         own = entry.get("id")
         if isinstance(own, str):
             # An item that is also referred to counts as a duplicate.
             if own in self._ids and (kind == PROGRAM_OUTPUT or kind not in ANSWERS):
-                message = (
-                    f"Duplicate item found with id {own}. Remove duplicate items from your input "
-                    "and try again."
-                )
-                raise _fault("duplicate-item", message, "each item once", index)
+                raise place.broken("duplicate-item", own=own)
             self._ids.add(own)
         if kind in CALLS:
-            self._call(entry, kind, index)
+            self._call(entry, place)
         elif kind in ANSWERS:
-            self._answer(str(entry.get("call_id") or entry.get("id") or ""), kind, index)
+            self._answer(str(entry.get("call_id") or entry.get("id") or ""), kind, place)
 
     def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
         """Yield the errors of reasoning without a following item and calls without an output."""
@@ -118,8 +109,8 @@ class Judge(ListJudge):
             yield _unfollowed(*self.reasoning)
         for call_id, call in self.calls.items():
             if call.awaited and not allow_open_tail:
-                message = f"No tool output found for {call.kind.replace('_', ' ')} {call_id}."
-                yield _fault("unanswered-call", message, _ONE_OUTPUT, call.index)
+                names = {"kind": call.kind.replace("_", " "), "call": call_id}
+                yield _INPUT.into(call.index).broken("unanswered-call/input", **names)
 
     def pardon(self, entry: Mapping[str, Any]) -> None:
         """Continue after an item that broke a rule."""
@@ -131,18 +122,17 @@ class Judge(ListJudge):
         elif isinstance(call_id, str) and type_of(entry) in CALLS:
             self.open(call_id, entry)
 
-    def _check_follower(self, item: Message, index: int) -> None:
+    def _check_follower(self, item: Message) -> None:
         """Refuse an item behind reasoning that the model did not create."""
         if self.reasoning is not None and not is_made(item):
             raise _unfollowed(*self.reasoning)
-        self.reasoning = (index, item["id"]) if is_own_reasoning(item) else None
+        self.reasoning = (self.count - 1, item["id"]) if is_own_reasoning(item) else None
 
-    def _call(self, item: Message, kind: str, index: int) -> None:
+    def _call(self, item: Message, place: OpenAIPlace) -> None:
         call_id = item.get("call_id")
         if isinstance(call_id, str):
             if call_id in self.calls:
-                message = f"Duplicate tool call found with call_id {call_id}."
-                raise _fault("duplicate-call-id", message, "one open call an id", index)
+                raise place.broken("duplicate-call-id/input", call=call_id)
             self.open(call_id, item)
 
     def open(self, call_id: str, item: Mapping[str, Any]) -> None:
@@ -153,28 +143,18 @@ class Judge(ListJudge):
         awaited = not (item.get("async") or elsewhere or kind in ("tool_search_call", "program"))
         self.calls[call_id] = _Call(self.count - 1, kind, awaited)
 
-    def _answer(self, call_id: str, kind: str, index: int) -> None:
+    def _answer(self, call_id: str, kind: str, place: OpenAIPlace) -> None:
         call, is_answered = self.calls.get(call_id), call_id in self.answered
         if call.kind in ANSWERS[kind] if call else self.continued and not is_answered:
             self.calls.pop(call_id, None)
             self.answered.add(call_id)
             return
-        rule = "duplicate-result" if is_answered else "orphan-result"
-        message = f"No tool call found for {kind.replace('_', ' ')} with call_id {call_id}."
-        raise _fault(rule, message, _ONE_OUTPUT, index)
-
-
-_ONE_OUTPUT = "one output for each call, behind it"
+        rule = "duplicate-result/input" if is_answered else "orphan-result/input"
+        raise place.broken(rule, kind=kind.replace("_", " "), call=call_id)
 
 
 def _unfollowed(index: int, own: str) -> InvalidMessagesError:
-    message = f"Item '{own}' of type 'reasoning' was provided without its required following item."
-    legal = "the item that the model made behind it, with its id"
-    return _fault("reasoning-alone", message, legal, index)
-
-
-def _fault(rule: str, message: str, legal: str, index: int) -> InvalidMessagesError:
-    return _INPUT.into(index).fault(rule, message, legal, None, "input")
+    return _INPUT.into(index).broken("reasoning-alone", own=own)
 
 
 def is_own_reasoning(item: Message) -> bool:

@@ -1,14 +1,11 @@
-"""A list judged message by message gets the same verdict as the whole list."""
+"""A request has findings exactly when it is refused, and each fault is told once."""
 
 from typing import Any
 
-from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, findings
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.anthropic.order_rules import Judge
 from tests.testing.strict.anthropic_blocks import (
     assistant,
     call,
@@ -51,24 +48,6 @@ def verdict(provider: StrictAnthropic, request: dict[str, Any]) -> tuple[str, in
     except RequestRefusedError as refusal:
         return refusal.rule, refusal.index
     return None
-
-
-@given(messages(), st.integers(0, 8))
-def test_judging_goes_on_where_it_stopped(given_messages: list[Any], cut: int) -> None:
-    """Law: judging a list is judging its head and then its tail behind it, whatever the cut."""
-
-    def end(*parts: list[Any]) -> Judge | str:
-        judge = Judge()
-        try:
-            for part in parts:
-                judge = evolve(judge)
-                for message in part:
-                    judge.add(message)
-        except InvalidMessagesError as error:
-            return error.rule
-        return judge
-
-    assert end(given_messages[:cut], given_messages[cut:]) == end(given_messages)
 
 
 @given(messages())
