@@ -23,6 +23,7 @@ from polycontext.polynomial.journal.events import MoveEvent
 from polycontext.polynomial.machine.step import Step
 from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.polynomial.conversations import session_of, text_of, texts
+from tests.polynomial.session.faulty import Counting
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -163,20 +164,6 @@ def test_the_live_machine_is_where_the_session_is() -> None:
 # --- listen to it --------------------------------------------------------------------
 
 
-class Heard:
-    """Write down what is heard, and do something once."""
-
-    def __init__(self, act: Callable[[ContextMachine], object] = lambda machine: None) -> None:
-        self.heard: list[tuple[str, str, int]] = []
-        self.act = act
-
-    def after_transition(self, event: str, machine: ContextMachine) -> None:
-        """Listen."""
-        self.heard.append((str(event), machine.context_state, len(machine.window)))
-        act, self.act = self.act, lambda machine: None
-        act(machine)
-
-
 class Awaited:
     """Listen without blocking, and fail when told to."""
 
@@ -298,7 +285,7 @@ def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("listeners", [[], [Heard()]], ids=["alone", "with a listener"])
+@pytest.mark.parametrize("listeners", [[], [Counting()]], ids=["alone", "with a listener"])
 def test_entering_runs_once(listeners: list[object]) -> None:
     """A state's entry action runs once, after the commit, whether or not anything listens."""
     Approval.entered.clear()
