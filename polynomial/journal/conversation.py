@@ -28,7 +28,6 @@ from ..inputs import InputKind, Kind
 from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy
 from ..state import ContextState, State
-from .edits import logged_as
 from .events import (
     EraseEvent,
     Event,
@@ -287,7 +286,7 @@ def _check_target(
 def _check_erased(conversation: Conversation, event: EraseEvent) -> None:
     _check_input(conversation, InputKind.FORGET, event.state)
     for place, resource_id in enumerate(event.resource_ids):
-        turn = logged_as(conversation.log, resource_id)
+        turn = conversation.log.get(resource_id)
         if turn is not None and not is_erased(turn):
             raise InvalidDataError(
                 f".resource_ids[{place}]",

@@ -98,7 +98,7 @@ def _check_logged(window: ContextWindow, log: Log, edit: Edit, turns: Iterable[T
     standing = {turn.resource_id for turn in window.all_turns()}
     standing -= {turn.resource_id for turn in _replaced(window, edit)}
     for turn in turns:
-        if logged_as(log, turn.resource_id) != turn:
+        if log.get(turn.resource_id) != turn:
             raise InvalidDataError(
                 ".edit",
                 f"turn {turn.resource_id!r} is not in the log as it is here",
@@ -116,8 +116,3 @@ def _check_logged(window: ContextWindow, log: Log, edit: Edit, turns: Iterable[T
 def _replaced(window: ContextWindow, edit: Edit) -> list[Turn]:
     turns = window.all_turns()
     return [turn for splice in edit.splices for turn in turns[splice.start : splice.stop]]
-
-
-def logged_as(log: Log, resource_id: str) -> Turn | None:
-    """Return the turn with an id, None if it is not in the log."""
-    return log[log.place(resource_id)] if log.knows(resource_id) else None

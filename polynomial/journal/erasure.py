@@ -105,7 +105,7 @@ def forgetting(
     resource_ids = calls_with_words(journal.events, resource_ids).union(resource_ids)
     journal.hide(_texts_of(journal.events, resource_ids))
     journal.changed |= without_words(journal.events, resource_ids, empty.machine)
-    journal.erase(resource_ids, lambda gist: not _is_apart(gist.sources, resource_ids))
+    journal.erase(resource_ids, lambda gist: any(each in gist.sources for each in resource_ids))
     journal.unbind(resource_ids)
     stands = replay(journal.now(), empty)
     journal.write_anew(stands, resource_ids)
@@ -309,8 +309,7 @@ def _outline(conversation: Conversation, *, in_full: bool) -> tuple[object, ...]
 
 def _rewrite_gist(gist: Turn, stands: Conversation, counter: TokenCounter) -> Turn:
     """Return `gist` rewritten from those of its turns that are left, in no more tokens."""
-    log = stands.log
-    known = (log[log.place(each)] for each in gist.sources if log.knows(each))
+    known = filter(None, map(stands.log.get, gist.sources))
     left = _most_quoted([turn for turn in known if not is_erased(turn)], unframed(gist.text))
     turns = [bare(turn, counter) for turn in left]
     shown = {turn.resource_id for turn in stands.window.all_turns()}
@@ -353,10 +352,6 @@ def _most_quoted(turns: Sequence[Turn], text: str) -> Sequence[Turn]:
     shared = [len(words.intersection(_WORD.findall(turn.text))) for turn in turns]
     most = nlargest(_MOST_READ, range(len(turns)), key=shared.__getitem__)
     return [turns[place] for place in sorted(most)]
-
-
-def _is_apart(sources: Sequence[str], resource_ids: Collection[str]) -> bool:
-    return not any(each in sources for each in resource_ids)
 
 
 def _with_count(turn: Turn, counter: TokenCounter) -> Turn:

@@ -132,8 +132,9 @@ class TurnEvent(_Record):
     @classmethod
     def of_step(cls, step: Step, state: State, _: datetime) -> Self:
         """Return the event of a step."""
-        turn: Any = step.after.peek(len(step.after))
-        kind = step.after.linearity.kind_of(turn.resource_id)
+        after = step.after
+        turn: Any = after.peek(len(after))
+        kind = after.linearity.kind_of(turn.resource_id)
         return cls(state, turn, kind.resource_class, kind.pinned)
 
     @property

@@ -111,6 +111,11 @@ class Log(Sequence[Turn]):
         """Return whether a turn with that id was accepted; gists made by compressions were not."""
         return self._find(resource_id) is not None
 
+    def get(self, resource_id: str) -> Turn | None:
+        """Return the turn with that id, None if there is none."""
+        place = self._find(resource_id)
+        return None if place is None else self[place]
+
     def place(self, resource_id: str) -> int:
         """Return the index of a turn.
 

@@ -154,13 +154,8 @@ class Past:
                 break
             unread.append(batch)
         for key, batch_ids in reversed(unread):
-            found = (
-                self.tellers.get(each) or (log[log.place(each)] if log.knows(each) else None)
-                for each in batch_ids
-            )
-            turns = [
-                bare(turn, counter) for turn in found if turn is not None and not is_erased(turn)
-            ]
+            found = (self.tellers.get(each) or log.get(each) for each in batch_ids)
+            turns = [bare(turn, counter) for turn in found if turn and not is_erased(turn)]
             known = summariser.read(turns, known, counter=counter, most=most)
             self._memory.keep((summariser, most, key), known)
         assert known is not None

@@ -16,7 +16,6 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from polycontext.base import UnknownNameError, require
-from polycontext.linearity import ResourceClass
 from polycontext.pressure import Edit, Reach, SummaryUsage, is_summary, notes, why_each_stays
 from polycontext.pressure.gist import is_pointer, source_ids
 from polycontext.window import ContextWindow, Turn
@@ -26,6 +25,7 @@ from .conversation import Conversation
 from .events import CompressEvent, Event
 from .log import Log
 from .origin import CachedTokens, Origin, digest_of
+from .timeline import count_by_class
 
 SCHEMA_FILE = "compression_receipt.schema.json"
 _SHOWN = 9
@@ -77,9 +77,7 @@ class ViewReceipt:
         """Return the receipt of a window."""
         turns = window.all_turns()
         ids = tuple(turn.resource_id for turn in turns)
-        by_class = dict.fromkeys((each.name for each in ResourceClass), 0)
-        for turn, resource_class in zip(turns, window.linearity.classes_of(ids), strict=True):
-            by_class[resource_class.name] += turn.tokens or 0
+        by_class = {each.name: tokens for each, tokens in count_by_class(window).items()}
         return cls(ids, digest_of(window), window.total_tokens, by_class)
 
 
@@ -331,7 +329,7 @@ def _lines(turns: Sequence[Turn], gists: Mapping[str, Turn], log: Log) -> dict[s
             continue
         told = [turn for turn in turns if gists.get(turn.resource_id) is gist]
         owner = {each: turn.resource_id for turn in told for each in source_ids(turn)}
-        known = [log[log.place(each)] for each in owner if log.knows(each)]
+        known = [*filter(None, map(log.get, owner))]
         lines = gist.text.split("\n")
         for number, sources in enumerate(notes.find_sources_of_all(lines, known), 1):
             for source in sources:

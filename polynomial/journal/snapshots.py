@@ -54,26 +54,15 @@ def due(last: Conversation, now: Conversation) -> bool:
     return now.revision - last.revision >= max(EVERY, len(now.window) // _SHARE)
 
 
-def snapshot_of(last: Conversation, now: Conversation) -> Snapshot:
-    """Return the snapshot of `now`.
+def snapshot_of(*stages: Conversation) -> Snapshot:
+    """Return the snapshot of the last of `stages`, with a piece for each stage after the first.
 
-    `last` is the conversation at the previous snapshot, or an empty one.
+    The first is the conversation at the previous snapshot, or an empty one. With several pieces,
+    the turns of each stage can be read separately.
     """
-    return _snapshot(last.revision, [_piece(last, now)], now)
-
-
-def snapshot_of_all(stages: Sequence[Conversation]) -> Snapshot:
-    """Return one snapshot of a whole journal, with a piece for each stage.
-
-    The first stage is the empty conversation. With several pieces, the turns of each stage can be
-    read separately.
-    """
-    return _snapshot(0, [_piece(last, now) for last, now in pairwise(stages)], stages[-1])
-
-
-def _snapshot(base: int, pieces: list[dict[str, Any]], now: Conversation) -> Snapshot:
-    piece, head = (compress(orjson.dumps(each), 1) for each in (pieces, _head(now)))
-    return Snapshot(base, piece, head)
+    pieces = [_piece(last, now) for last, now in pairwise(stages)]
+    piece, head = (compress(orjson.dumps(each), 1) for each in (pieces, _head(stages[-1])))
+    return Snapshot(stages[0].revision, piece, head)
 
 
 def restored(opened: Opened, empty: Conversation) -> Conversation | None:

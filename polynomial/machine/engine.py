@@ -127,10 +127,6 @@ class ContextModel:
             now.state = state_of(leaf)
             now.window = now.window if now.after is None else now.after
 
-    def at(self, state: State, window: object, after: object = None) -> Moment:
-        """Return a context manager that stands at `state` and `window`."""
-        return Moment(self, state, window, after)
-
 
 @cache
 def _callback_keys(machine: "type[DecidingMachine]") -> frozenset[str]:
@@ -349,10 +345,16 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         event = step.input.kind
         if (duties := self._duties.get((state, event))) is None:
             duties = self._duties[state, event] = duties_in(self, state, event)
-        with self.model.at(state, step.window) as here:
+        with Moment(self.model, state, step.window) as here:
             for duty in duties:
                 if not step.is_recorded:
-                    self._run(duty, step)
+                    # The action says where the step leads before a validator asks.
+                    if not step.region and duty.action is not step.action:
+                        step.attempt(duty.action, is_own=duty.is_own)
+                    for name, check in duty.checks:
+                        if (said := check(step)) is not None:
+                            legal = f"an error that {name} raises to refuse"
+                            raise InvalidOptionError(name, said, legal)
                 if self._follow(step, here, event, duty.rows):
                     break
             else:
@@ -362,23 +364,16 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
                 self._go_on(step, here)
             return here.state  # type: ignore[no-any-return]
 
-    def _run(self, duty: Duty, step: Step) -> None:
-        """Run the validators, after the action has said where the step leads, if one asks."""
-        if not step.region and duty.action is not step.action:
-            step.attempt(duty.action, is_own=duty.is_own)
-        for name, check in duty.checks:
-            if (said := check(step)) is not None:
-                raise InvalidOptionError(name, said, f"an error that {name} raises to refuse")
-
     def _follow(
         self, step: Step, here: Moment, event: Kind | None, rows: Collection[Transition]
     ) -> bool:
         """Return whether one of `rows` is taken now; then it is one of the moves."""
-        move = next((row for row in rows if self._is_enabled(step, event, row)), None)
-        if move is not None:
-            step.moves = (*step.moves, (self, here.state, move, event))
-            here.state = self.table.leaves[move]
-        return move is not None
+        for row in rows:
+            if self._is_enabled(step, event, row):
+                step.moves = (*step.moves, (self, here.state, row, event))
+                here.state = self.table.leaves[row]
+                return True
+        return False
 
     def _is_enabled(self, step: Step, event: Kind | None, row: Transition) -> bool:
         """Return whether the guards of a transition hold; its other validators may raise."""
@@ -457,12 +452,12 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         if isinstance(self._engine, AsyncEngine):
             run_async_from_sync(self._aact(at, move, trigger))
             return
-        with self.model.at(*at):
+        with Moment(self.model, *at):
             self._engine.clear_cache()
             self._engine.microstep([move], trigger)
 
     async def _aact(self, at: tuple[Any, ...], move: Transition, trigger: TriggerData) -> None:
-        with self.model.at(*at):
+        with Moment(self.model, *at):
             self._engine.clear_cache()
             acted: Any = self._engine.microstep([move], trigger)
             if isawaitable(acted):

@@ -218,9 +218,8 @@ class Step:
 
     def attempt(self, action: Action | None, *, is_own: bool) -> None:
         """Let `action` say where the input leads."""
-        if action is not self.action:
-            self.action, self.is_own, self.compression, self.edit = action, is_own, None, None
-            self._after = None
+        self.action, self.is_own, self.compression, self.edit = action, is_own, None, None
+        self._after = None
 
     def stood_in(self, state: State) -> bool:
         """Return whether the input is a rewind to a moment when the machine was in `state`."""

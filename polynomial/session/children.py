@@ -175,8 +175,8 @@ def _told(
             yield Add(Turn(Role.SYSTEM, turn.text, timestamp=turn.timestamp))
     most = max(LEAST_TOKENS, child.window.max_tokens // TOLD_SHARE)
     for turn_id, rules in _rules(window, most).items():
-        log = parent.conversation.log
-        at = log[log.place(turn_id)].timestamp if log.knows(turn_id) else parent._now()
+        stated = parent.conversation.log.get(turn_id)
+        at = parent._now() if stated is None else stated.timestamp
         yield Add(Turn(Role.USER, told_rules(rules), timestamp=at), ResourceClass.PRESERVED)
     quoted = quote(parent.conversation, partial(search, parent), tells, most) if tells else ""
     if quoted:

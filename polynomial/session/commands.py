@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Literal, Protocol, TypedDict
 
-from attrs import field, frozen
+from attrs import field, frozen, validators
 from attrs.converters import optional
 
 from polycontext.base import is_whole, must_be, require
@@ -226,14 +226,11 @@ class WriteRequest:
     at: datetime
     expected_revision: int | None = field(
         default=None,
-        validator=must_be(
-            lambda revision: revision is None or is_whole(revision),
-            "a whole number, as session.history.revision gives it, or None",
+        validator=validators.optional(
+            must_be(is_whole, "a whole number, as session.history.revision gives it, or None")
         ),
     )
-    idempotency_key: str | None = field(
-        default=None, validator=must_be(lambda key: key is None or is_key(key), KEY)
-    )
+    idempotency_key: str | None = None
     sent: int | None = None
     ready: Fulfilment | None = None
 

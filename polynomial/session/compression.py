@@ -28,6 +28,7 @@ from ..machine.step import (
     allow_truncation,
     besides_floor,
     is_over_budget,
+    request_tokens,
 )
 from ..state import ContextState
 from .commands import Compress
@@ -105,7 +106,8 @@ def wants_room(conversation: Conversation) -> bool:
     True if the view is over budget, or if the next answer might not fit and carries bound thinking.
     """
     window = conversation.window
-    if is_over_budget(window):
+    free = window.max_tokens - request_tokens(window)
+    if free < 0:
         return True
     answer = max(
         (
@@ -115,7 +117,7 @@ def wants_room(conversation: Conversation) -> bool:
         ),
         default=0,
     )
-    may_not_fit = conversation.state is ContextState.PRESSURED or is_over_budget(window, answer)
+    may_not_fit = conversation.state is ContextState.PRESSURED or answer > free
     return may_not_fit and is_answering(conversation)
 
 

@@ -18,7 +18,7 @@ from polycontext.window import ContextItem, ContextWindow, Role, Turn
 from polycontext.window.items import ITEM_IDS, attachment_of, item_turn
 
 from ..errors import ContextOverflowError
-from ..inputs import ContextInput, ContextOutput, InputKind
+from ..inputs import ContextInput, InputKind
 from ..journal.conversation import Conversation
 from ..journal.log import Log
 from ..journal.origin import CachedTokens
@@ -58,15 +58,6 @@ from .drafts import Draft, DraftSteps, SummaryRequest
 from .recall import has_room, recall_turns, refill, restore_truncated, take_whole
 
 _LOG = logging.getLogger("polycontext.session")
-
-
-def log_rejections(output: ContextOutput) -> ContextOutput:
-    """Return `output`, after logging a warning about rejected summaries."""
-    if output.compression is not None:
-        log_rejected(output.compression.rejections)
-    if output.refused:
-        log_rejected(output.refused, "nothing was changed")
-    return output
 
 
 def log_rejected(
@@ -137,7 +128,7 @@ def decide(
         and not plan_of(draft).is_empty
     ):
         draft = yield from make_room(draft)
-    has_grown = unstored or stands.window.max_tokens > conversation.window.max_tokens
+    has_grown = unstored or stands.window.max_tokens > before
     if policy.auto and has_grown and draft.last is not begun.last:
         # A command that changed the view, such as a compression, is not made good.
         is_whole = draft.conversation.window.epoch == conversation.window.epoch

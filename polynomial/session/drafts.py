@@ -172,7 +172,8 @@ class Draft:
         )
 
     @property
-    def _steps(self) -> list[tuple[Event, Cause]]:
+    def steps(self) -> list[tuple[Event, Cause]]:
+        """Return the events to store with their causes, in order."""
         found: list[tuple[Event, Cause]] = []
         draft: Draft | None = self
         while draft is not None and draft.last is not None:
@@ -183,18 +184,13 @@ class Draft:
     @property
     def events(self) -> tuple[Event, ...]:
         """Return the events to store, in order."""
-        return tuple(event for event, _ in self._steps)
-
-    @property
-    def causes(self) -> tuple[Cause, ...]:
-        """Return the causes of the events, in order."""
-        return tuple(cause for _, cause in self._steps)
+        return tuple([event for event, _ in self.steps])
 
     @property
     def output(self) -> ContextOutput:
         """Return the output; without events, it shows the conversation unchanged."""
         now, repaired, told = self.conversation, list[str](), None
-        for event, cause in self._steps:
+        for event, cause in self.steps:
             made = cause.compression if isinstance(cause, Step) else None
             # Prefer a compression that took turns over one that only dropped bound parts.
             if made is not None and (told is None or _takes(made) or not _takes(told)):

@@ -28,7 +28,7 @@ from ..journal.conversation import Conversation, replayed
 from ..journal.events import Event
 from ..journal.rows import CONVERTER, event_from_json, event_to_json
 from ..journal.settings import Settings
-from ..journal.snapshots import due, snapshot_of_all
+from ..journal.snapshots import due, snapshot_of
 from ..journal.source_ranges import with_sources
 from ..machine.step import ContextPolicy
 from ..stores.in_memory import InMemoryStore
@@ -247,7 +247,7 @@ def store_whole(
     if events and isinstance(store, SnapshotStore):
         # The budget may be unknown, but it was never smaller than the view.
         stages[-1].read(policy, max(stage.window.total_tokens for stage in stages))
-        options["snapshot"] = snapshot_of_all(stages)
+        options["snapshot"] = snapshot_of(*stages)
     store.append(session_id, 0, events, header.companions, **options)
 
 

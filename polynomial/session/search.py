@@ -191,8 +191,8 @@ def explain(conversation: Conversation, events: Sequence[Event], resource_id: st
     if by == "append":
         by, why = _find_giver(conversation, resource_id, tag)
     known = (resource_id, tag.resource_class, by, why, tag.when, place)
-    log = conversation.log
-    handed_back = handed_back_in(log[log.place(resource_id)]) if log.knows(resource_id) else None
+    turn = conversation.log.get(resource_id)
+    handed_back = None if turn is None else handed_back_in(turn)
     if place is not None:
         return Explained(*known, handed_back=handed_back)
     gist = next((turn.resource_id for turn in turns if resource_id in turn.sources), None)
@@ -206,25 +206,20 @@ def _find_giver(conversation: Conversation, resource_id: str, tag: Tag) -> tuple
     """
     if tag.pinned:
         return "caller", tag.rationale
-    log = conversation.log
+    turn = conversation.log.get(resource_id)
     if (
         tag.resource_class is ResourceClass.REQUIRED
         or conversation.window.classifier is not default_classifier
-        or not log.knows(resource_id)
+        or turn is None
     ):
         return "append", tag.rationale
-    turn = log[log.place(resource_id)]
     if tag.resource_class is ResourceClass.DROPPABLE:
         return "classifier", "it acknowledges, or says nothing"
     if turn.role is Role.SYSTEM:
         return "classifier", "the system says it"
-    return "classifier", "the task" if _is_task(log, turn) else "a standing instruction"
-
-
-def _is_task(log: Log, turn: Turn) -> bool:
-    said = (each for each in log if each.role is Role.USER and not is_opening(each))
-    first = next((each for each in said if attachment_of(each) is None), None)
-    return first is not None and first.resource_id == turn.resource_id
+    own = (each for each in conversation.log if each.role is Role.USER and not is_opening(each))
+    task = next((each.resource_id for each in own if attachment_of(each) is None), None)
+    return "classifier", "the task" if task == resource_id else "a standing instruction"
 
 
 def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | None]:

@@ -1,7 +1,6 @@
 """Moments of a conversation: find one, and read, rewind to or fork it (docs/history.md)."""
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
 
 from attrs import evolve
@@ -207,21 +206,13 @@ def _came_with(session: Session, resource_id: str) -> int:
     If several events used the id, it is the one that was not rewound.
     """
     for first in (max(0, session.conversation.revision - _NEWEST), 0):
-        found = _numbers(session._writer.events(first), first, resource_id)
+        numbered = [*enumerate(session._writer.events(first), first + 1)]
+        found = [
+            number
+            for number, event in reversed(numbered)
+            if isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
+        ]
         stands = next((number for number in found if session.conversation.has_passed(number)), None)
         if stands is not None or (found and not first):
             return stands or found[0]
     raise UnknownResourceError(resource_id)
-
-
-def _numbers(events: Sequence[Event], first: int, resource_id: str) -> list[int]:
-    """Return the numbers of the events that added a turn with that id, newest first.
-
-    The first event has number `first` + 1.
-    """
-    pairs = enumerate(events, first + 1)
-    return [
-        number
-        for number, event in pairs
-        if isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
-    ][::-1]

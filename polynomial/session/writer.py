@@ -51,9 +51,9 @@ from ..stores.session_store import (
     Stored,
 )
 from .commands import KEY, Command, Companion, Together, WriteRequest, is_key, utc_now
-from .decisions import decide, go_on, log_rejections
+from .decisions import decide, go_on, log_rejected
 from .delivery import Delivery
-from .drafts import Cause, Draft, DraftSteps, SummaryRequest
+from .drafts import Cause, Draft, SummaryRequest
 from .embedding import Embeddings
 from .options import Clock, Place, Room, is_in_loop
 
@@ -419,7 +419,11 @@ class Writer:
                 if output is None:
                     output = yield from self._decide_and_store(request)
                 if output is not None:
-                    return log_rejections(output)
+                    if output.compression is not None:
+                        log_rejected(output.compression.rejections)
+                    if output.refused:
+                        log_rejected(output.refused, "nothing was changed")
+                    return output
             raise self.contention_error()
         finally:
             if self.live.machine.acts:
@@ -439,7 +443,11 @@ class Writer:
     def _decide_and_store(
         self, request: WriteRequest, *, alone: bool = False
     ) -> Steps[ContextOutput | None]:
-        """Return the output of a request, None if another writer was first."""
+        """Return the output of a request.
+
+        Return None if another writer was first, or if a model would have to write summaries while
+        the store is kept `alone`.
+        """
         key = request.idempotency_key
         if key is not None and (yield in_thread(self.has_happened, key)):
             return ContextOutput(self.conversation.window, self.conversation.state)
@@ -449,33 +457,7 @@ class Writer:
         stored = None if base is self.stored else self.stored.window.max_tokens
         machine, cached = self.live.machine, self.cached
         steps = decide(base, request, self.policy, stored=stored, machine=machine, cached=cached)
-        decision = yield from self._drive_decision(steps, base, alone=alone)
-        if decision is None:
-            return None
-        storing = self._store(base, decision, key)
-        is_stored = (
-            (yield in_thread(drive, storing)) if self._async is None else (yield from storing)
-        )
-        return decision.output if is_stored else None
-
-    @contextmanager
-    def alone(self) -> Generator[None]:
-        """Keep other threads from writing through this session.
-
-        Raises:
-            SessionWriteError: the caller is inside a write of this session.
-        """
-        with self._enter(), self._turnstile:
-            yield
-
-    def _drive_decision(
-        self, steps: DraftSteps, base: Conversation, *, alone: bool
-    ) -> Steps[Draft | None]:
-        """Drive a decision, in a thread where that takes time.
-
-        Returns None if another writer was first while summaries were written, or if a model would
-        have to write them while the store is kept `alone`.
-        """
+        # Decided in a thread where that takes time.
         made: SummaryRequest | Draft = yield in_thread(go_on, steps)
         while isinstance(made, SummaryRequest):
             projector, begun = self._projector(made), self.clock()
@@ -489,7 +471,21 @@ class Writer:
             if self.conversation is not base:
                 return None
             made = yield in_thread(go_on, steps, fulfilment.timed(self.clock() - begun))
-        return made
+        storing = self._store(base, made, key)
+        is_stored = (
+            (yield in_thread(drive, storing)) if self._async is None else (yield from storing)
+        )
+        return made.output if is_stored else None
+
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        """Keep other threads from writing through this session.
+
+        Raises:
+            SessionWriteError: the caller is inside a write of this session.
+        """
+        with self._enter(), self._turnstile:
+            yield
 
     def note_cached(self, epoch: int, tokens: int) -> None:
         """Remember the cached tokens of a request, for the receipts before and after its epoch."""
@@ -523,7 +519,13 @@ class Writer:
 
         It fails if another writer was first; then the events of that writer are loaded.
         """
-        events, companions = decision.events, self._changed_companions(base)
+        events = decision.events
+        companions = {
+            name: text
+            for name, companion in self.companions.items()
+            if (text := journal.json_patch.encode(companion.to_data(), name))
+            != base.companions.get(name)
+        }
         if not events and not companions:
             return True
         self._tried.update(companions.values())
@@ -567,14 +569,6 @@ class Writer:
         )
         return {"snapshot": journal.snapshots.snapshot_of(last, now)} if is_due else {}
 
-    def _changed_companions(self, base: Conversation) -> dict[str, str]:
-        return {
-            name: text
-            for name, companion in self.companions.items()
-            if (text := journal.json_patch.encode(companion.to_data(), name))
-            != base.companions.get(name)
-        }
-
     def _become(
         self,
         base: Conversation,
@@ -602,7 +596,7 @@ class Writer:
             if self.empty.window.max_tokens != room or self.policy is not decision.policy:
                 self._settle(decision.events)
             if self.live.machine.acts:
-                for made in decision.causes:
+                for _, made in decision.steps:
                     self.live.add(made)
             if self.cached:
                 told = {

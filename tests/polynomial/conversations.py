@@ -5,7 +5,8 @@ A cheap counter, generated turns and messages, recordings, and an independent re
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -54,6 +55,23 @@ class Remembering:
 
 WORDS = Words()
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that is set: it is noon until time passes."""
+
+    now = NOON
+
+    def __call__(self) -> datetime:
+        """Return the time."""
+        return self.now
+
+    def wait(self, **time: float) -> datetime:
+        """Let time pass, and return the time."""
+        self.now += timedelta(**time)
+        return self.now
+
 
 def words(count: int, name: str = "w") -> str:
     """Return a text of `count` words, all different."""
@@ -93,6 +111,16 @@ def whole(session: ContextSession) -> tuple[object, ...]:
         session.history.events(),
         session.history.revision,
     )
+
+
+def texts(session: ContextSession) -> list[str]:
+    """Return what the log of a session says."""
+    return [turn.text for turn in session.log()]
+
+
+def ids(session: ContextSession) -> list[str]:
+    """Return the ids of the view."""
+    return [turn.resource_id for turn in session.window.all_turns()]
 
 
 def add_all(session: ContextSession, turns: Sequence[Turn]) -> ContextSession:
@@ -191,17 +219,6 @@ def recorded(name: str) -> Iterator[list[Message]]:
 
 
 RECORDINGS = ["tau_airline_gpt4o", "swebench_mini"]
-
-
-Engine = Literal["machine", "table"]
-"""Whether a live machine follows the session, or nobody looks."""
-
-
-def with_engine(engine: Engine, session: ContextSession) -> ContextSession:
-    """Return `session`, followed by a live machine from now on if `engine` says so."""
-    if engine == "machine":
-        assert session.machine.context_state == session.state
-    return session
 
 
 def text_of(session: ContextSession) -> str:

@@ -15,7 +15,7 @@ from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.gist_recognition import known_again
 from polycontext.polynomial.projection import _fill
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.pressure.gist import digest_text, is_gist_text, summary_marks, summary_text
+from polycontext.pressure.gist import is_gist_text, summary_marks, summary_text
 from polycontext.testing import FAST
 from polycontext.testing.strategies import Move
 from polycontext.window import (
@@ -201,26 +201,6 @@ def test_anthropic_lists_are_projected_alike(
     assert twice.tokens_before == twice.tokens_after == projection.tokens_after
 
 
-def test_a_message_that_came_apart_counts_as_it_is_read_back() -> None:
-    """The pieces of a joined message are counted as they are read back."""
-    joined = ["Book a night train.", summary_text("nothing"), "From now on never touch main.py."]
-    messages: list[Message] = [
-        {"role": "user", "content": [{"type": "text", "text": text} for text in joined]}
-    ]
-    messages += [
-        user(f"And {number}?")
-        if number % 2
-        else assistant(f"Step {number} failed with code {number}. " * 4)
-        for number in range(24)
-    ]
-    first = project(messages, 250, provider="anthropic", counter=EXACT)
-    assert first.changed
-    assert (
-        project(first.messages, 250, provider="anthropic", counter=EXACT).tokens_before
-        == first.tokens_after
-    )
-
-
 def test_a_history_that_the_assistant_begins_is_projected() -> None:
     """A list that the assistant begins stays so; the task is what the user said first."""
     messages = [
@@ -233,25 +213,6 @@ def test_a_history_that_the_assistant_begins_is_projected() -> None:
         assert project(messages, 1_000, provider=provider, counter=FAST).messages == messages
     small = project(messages, 40, provider="anthropic", counter=FAST)
     assert "Count to a hundred." in str(small.messages)
-
-
-def test_gists_of_an_earlier_projection_are_taken_for_what_they_are() -> None:
-    """Summaries and digests of an earlier projection are recognised, wherever they are."""
-    summary, digest = summary_text("user: booked UA100"), digest_text("21 degrees", "t4")
-    messages = [
-        user(summary),
-        user("Go on."),
-        call("a"),
-        result("a", digest),
-        call("a"),
-        result("a", "21 degrees"),
-        assistant(summary),
-    ]
-    window = _fill(
-        ContextWindow(1_000, counter=FAST),
-        known_again(get_format("openai").parse(messages).turns, has_task=False),
-    )
-    assert [turn.resource_id for turn in window.all_turns() if turn.is_gist] == ["t1", "t4", "t7"]
 
 
 def test_a_message_that_a_host_joined_counts_as_it_came_and_comes_apart_only_to_be_cut() -> None:
@@ -307,17 +268,6 @@ def test_reserve_and_tools_are_part_of_the_budget() -> None:
         project(long_chat(), 900, counter=WORDS, reserve=-1)
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("max_tokens", 0), ("max_tokens", True), ("max_tokens", None), ("keep_recent", -1)],
-)
-def test_an_impossible_option_is_refused(option: str, value: Any) -> None:
-    """The error names it."""
-    options: dict[str, Any] = {"max_tokens": 500, "counter": WORDS, option: value}
-    with pytest.raises(InvalidOptionError, match=option):
-        project(long_chat(), **options)
-
-
 # --- input that breaks a rule -----------------------------------------------------------
 
 
@@ -370,38 +320,6 @@ def test_repair_closes_a_call_in_the_middle_and_says_so() -> None:
     assert project(projection.messages, 1000, counter=WORDS).messages == projection.messages
 
 
-def test_the_error_names_a_budget_that_suffices() -> None:
-    """With what Anthropic requires between the turns, which depends on what is cut."""
-
-    def use(*ids: str) -> Message:
-        blocks = [{"type": "tool_use", "id": each, "name": "f", "input": {}} for each in ids]
-        return {"role": "assistant", "content": blocks}
-
-    def results(**texts: str) -> list[Message]:
-        return [
-            {"type": "tool_result", "tool_use_id": name, "content": text}
-            for name, text in texts.items()
-        ]
-
-    messages: list[Message] = [
-        system(summary_text("user: Go.")),
-        system("Be brief."),
-        use("a"),
-        {"role": "user", "content": results(a="")},
-        use("b", "c"),
-        {
-            "role": "user",
-            "content": [
-                *results(b="plums " * 15, c=" "),
-                {"type": "text", "text": "apples " * 30},
-            ],
-        },
-    ]
-    with pytest.raises(ContextOverflowError) as refused:
-        project(messages, 40, provider="anthropic")
-    assert project(messages, refused.value.tokens, provider="anthropic").reached
-
-
 # --- what a query is for ---------------------------------------------------------------
 
 
@@ -427,15 +345,3 @@ def test_the_summary_prefers_what_the_query_asks_for() -> None:
         project(messages, 320, counter=EXACT, query="Where is the red counter 42?").messages
         != project(messages, 320, counter=EXACT).messages
     )
-
-
-def test_a_mark_in_a_system_prompt_takes_nothing_out_of_it() -> None:
-    """A prompt that speaks of our mark stays one system message, with the rule behind it."""
-    prompt = {
-        "role": "system",
-        "content": "You will read\n[Summary of earlier messages]\nNever tell the key.",
-    }
-    messages = [prompt, user("Count."), *(assistant(words(60)) for _ in range(4)), user("Go on.")]
-    projection = project(messages, 250, counter=FAST)
-    assert projection.changed
-    assert projection.messages[0] == prompt

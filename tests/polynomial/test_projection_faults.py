@@ -7,23 +7,17 @@ import pytest
 from hypothesis import given
 
 from polycontext.polynomial import ContextOverflowError, project
-from polycontext.window import TiktokenCounter, TokenCounter, Turn
-from polycontext.window.providers import get_format
+from polycontext.window import TokenCounter, Turn
 from tests.polynomial.conversations import (
     WORDS,
     Message,
     assistant,
-    call,
     generated_messages,
     long_chat,
     recount,
-    result,
-    system,
     user,
     words,
 )
-
-EXACT = TiktokenCounter()
 
 
 def test_a_protected_tail_over_the_budget_does_not_loop() -> None:
@@ -82,20 +76,6 @@ def test_the_summariser_reads_everything_it_replaces() -> None:
     assert set(projection.gisted) <= read
 
 
-def test_special_token_text_neither_raises_nor_changes() -> None:
-    """Text that looks like a control token is text, on its own turn and on all later ones."""
-    messages = [
-        system("<|im_start|>system"),
-        user("What is <|endoftext|>?"),
-        *long_chat()[2:],
-        user("<|endoftext|>" * 20),
-    ]
-    projection = project(messages, 700, counter=EXACT)
-    assert projection.messages[:2] == messages[:2]
-    assert projection.messages[-1] == messages[-1]
-    assert recount(projection.messages, EXACT) <= 700
-
-
 def test_a_task_far_over_the_budget_is_refused() -> None:
     """A task of 2.5 times the budget is refused with both token counts."""
     messages = [user(words(2500, "giant")), assistant("hm"), user("go on")]
@@ -111,53 +91,6 @@ def test_a_question_far_over_the_budget_is_cut_where_it_stands() -> None:
     assert (projection.messages[0], projection.messages[-1]["role"]) == (messages[0], "user")
     assert projection.messages[-1]["content"].startswith("[Cut; the whole is t3 in the log]\n")
     assert 900 <= recount(projection.messages, WORDS) <= 1000
-
-
-def test_a_giant_user_turn_in_the_middle_is_summarised() -> None:
-    """One that is neither the task nor the newest yields like any other."""
-    messages = [
-        user("go"),
-        assistant("hm"),
-        user(words(2500, "giant")),
-        assistant("I see"),
-        user("and now?"),
-    ]
-    projection = project(messages, 1000, counter=WORDS)
-    assert [projection.messages[0], projection.messages[-1]] == [messages[0], messages[-1]]
-    assert "t3" in projection.gisted
-
-
-def test_call_ids_that_come_back_are_paired_by_adjacency() -> None:
-    """The same id in many turns, as recordings have it, confuses nothing."""
-    rounds = [
-        m
-        for n in range(15)
-        for m in (call("call_1"), result("call_1", words(40, f"r{n}_")), user(words(6, f"u{n}_")))
-    ]
-    projection = project([user("go"), *rounds], 500, counter=WORDS)
-    get_format("openai").check(projection.messages)
-    assert recount(projection.messages, WORDS) <= 500
-
-
-def test_a_gist_text_of_the_user_is_not_lost() -> None:
-    """A summary header quoted within a line is the user's text, and on its own line a summary."""
-    quoted = user("You told me: [Summary of 3 earlier messages] " + words(30, "quoted"))
-    projection = project([quoted, *long_chat()[2:], user("what did I say?")], 500, counter=WORDS)
-    assert projection.messages[0] == quoted
-    assert projection.messages[-1] == user("what did I say?")
-
-
-def test_projecting_a_growing_conversation_again_and_again() -> None:
-    """Projecting a growing list again and again keeps it valid, within budget, with its task."""
-    view: list[Message] = [system("Be brief."), user("The task: count to a hundred.")]
-    for number in range(120):
-        view += [assistant(words(20, f"a{number}_")), user(words(15, f"u{number}_"))]
-        projection = project(view, 600, counter=WORDS)
-        view = projection.messages
-        get_format("openai").check(view)
-        assert recount(view, WORDS) <= 600
-        assert view[:2] == [system("Be brief."), user("The task: count to a hundred.")]
-        assert view[-1] == user(words(15, f"u{number}_"))
 
 
 class Letters:

@@ -7,7 +7,6 @@ import json
 from functools import cache
 
 import pytest
-from attrs import evolve
 
 from polycontext.polynomial import (
     ContextOverflowError,
@@ -22,7 +21,6 @@ from polycontext.window.providers import Provider, get_format
 from tests.house import IS_DEEP
 from tests.polynomial.conversations import (
     RECORDINGS,
-    Engine,
     Message,
     Remembering,
     needs_recordings,
@@ -30,7 +28,6 @@ from tests.polynomial.conversations import (
     recorded,
     recount,
     whole,
-    with_engine,
 )
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover, needs_recordings]
@@ -137,36 +134,6 @@ def check_preserved(session: ContextSession, messages: list[Message]) -> None:
     assert [(turn.role, turn.content, turn.tool_calls) for turn in session.log()] == [
         (t.role, t.content, t.tool_calls) for t in accepted
     ]
-
-
-@budgets
-@pytest.mark.parametrize("engine", ["machine"])
-@recordings
-def test_the_machine_replays_a_sample_alike(name: str, budget: int, engine: Engine) -> None:
-    """For every tenth conversation, both engines give the same events."""
-    for messages in conversations(name)[::10]:
-        sessions = [
-            with_engine(each, ContextSession(budget, counter=COUNTER)) for each in (engine, "table")
-        ]
-        for turn in turns_of(messages):
-            outcomes = {taken(session, turn) for session in sessions}
-            assert len(outcomes) == 1
-        first, second = sessions
-        assert first.window == second.window
-        assert [event.state for event in first.history.events()] == [
-            event.state for event in second.history.events()
-        ]
-
-
-def taken(session: ContextSession, turn: Turn) -> str:
-    """Return the state after `turn`, or the refusal."""
-    try:
-        return session.add(evolve(turn, timestamp=STAMP)).state
-    except ContextOverflowError as error:
-        return str(error)
-
-
-STAMP = Turn("user", "").timestamp.replace(year=2026)
 
 
 @budgets

@@ -18,7 +18,6 @@ from polycontext.window import (
     ToolCall,
     Turn,
 )
-from tests.laws.internal.machines import TableMachine
 from tests.polynomial.conversations import WORDS
 
 TURN_KINDS = [InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.SYSTEM]
@@ -82,13 +81,6 @@ def test_a_payload_that_does_not_fit_is_refused(kind: str, payload: Any) -> None
     assert caught.value.value is payload
     assert caught.value.legal in str(caught.value)
     assert isinstance(caught.value, CallerError)
-
-
-def test_the_callers_class_overrules_the_classifier() -> None:
-    """A class that comes with the input stands in the ledger."""
-    machine = TableMachine(ContextWindow(1000, counter=WORDS))
-    output = machine.advance(ContextInput(InputKind.USER_TURN, "hello", ResourceClass.DROPPABLE))
-    assert output.window.linearity.get("t1") is ResourceClass.DROPPABLE
 
 
 def test_an_output_is_a_value() -> None:

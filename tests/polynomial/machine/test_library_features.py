@@ -454,10 +454,3 @@ def test_a_state_is_changed_by_events_alone() -> None:
         ContextSession(max_tokens=100).send("assistant_turn", "Hi")
     told: tuple[object, object] = (raised.value.event, raised.value.configuration)
     assert told == ("assistant_turn", ("EMPTY",))
-
-
-@pytest.mark.parametrize("machine", [None, int, "ContextMachine", ContextMachine()])
-def test_a_machine_is_a_class_of_machines(machine: object) -> None:
-    """An instance is none, nor is anything else."""
-    with pytest.raises(InvalidOptionError, match="machine"):
-        ContextSession(8000, machine=machine)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """Regions: machines that stand beside the context's, each in a state of its own."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,8 +13,7 @@ from polycontext.polynomial import ContextMachine, ContextSession, IllegalDirect
 from polycontext.polynomial.machine import Region, after, once
 from polycontext.polynomial.machine.declaration import OwnStates
 from polycontext.window import ContextWindow
-
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+from tests.polynomial.conversations import NOON, Clock
 
 
 class Turns(Region):
@@ -42,16 +41,6 @@ class Both(ContextMachine):
     """A machine with both."""
 
     regions: ClassVar = {"turns": Turns, "lamp": Lamp}
-
-
-class Clock:
-    """A clock that is set."""
-
-    now = NOON
-
-    def __call__(self) -> datetime:
-        """Return the time."""
-        return self.now
 
 
 def test_regions_stand_apart(tmp_path: Path) -> None:

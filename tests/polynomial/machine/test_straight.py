@@ -9,21 +9,15 @@ from typing import Any
 
 import pytest
 
-from polycontext.base import InvalidOptionError, PolycontextError, UnknownNameError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextMachine,
-    ContextOverflowError,
     ContextPolicy,
     ContextSession,
     ContextState,
-    IllegalDirectionError,
-    InputKind,
 )
-from polycontext.polynomial.journal.events import InputEvent
 from polycontext.window import ContextWindow, OrderError, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, words
-from tests.polynomial.session.faulty import Counting
 
 
 def machine_of(
@@ -58,41 +52,6 @@ def test_events_take_what_their_input_takes() -> None:
     assert {machine.window.linearity.get(id_) for id_ in ("t3", "t5")} == {ResourceClass.PRESERVED}
     machine.clear()
     assert place(machine) == (ContextState.EMPTY, machine.window.cleared())
-
-
-REFUSALS: dict[str, tuple[Callable[[ContextMachine], object], type[PolycontextError], str]] = {
-    "illegal": (
-        lambda machine: (machine.clear(), machine.assistant_turn("hi")),
-        IllegalDirectionError,
-        "not allowed in state EMPTY",
-    ),
-    "too long": (
-        lambda machine: machine.user_turn(words(2000)),
-        ContextOverflowError,
-        "the budget is 1,000",
-    ),
-    "no payload": (lambda machine: machine.user_turn(7), InvalidOptionError, "a turn of role user"),
-    "no event": (
-        lambda machine: machine.send("user_trun", "x"),
-        UnknownNameError,
-        "unknown event 'user_trun'",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSALS)
-def test_refusals_speak_our_words_and_change_nothing(name: str) -> None:
-    """A refused event raises the session's error and leaves the machine usable where it was."""
-    act, error, said = REFUSALS[name]
-    machine = machine_of()
-    machine.user_turn("hello")
-    cleared = name == "illegal"
-    before = (ContextState.EMPTY, machine.window.cleared()) if cleared else place(machine)
-    with pytest.raises(error, match=said):
-        act(machine)
-    assert place(machine) == before
-    machine.user_turn("and on")
-    assert machine.window.all_turns()[-1].text == "and on"
 
 
 # --- listeners ----------------------------------------------------------------------------
@@ -191,43 +150,6 @@ def test_a_machine_with_coroutine_listeners_is_awaited() -> None:
 
 
 # --- behind a session ---------------------------------------------------------------------
-
-
-def test_listeners_of_a_session_hear_every_stored_event_once() -> None:
-    """Listeners of a session receive every stored event once, in order, and no refused calls."""
-    listener = Counting()
-    session = ContextSession(300, counter=WORDS, listeners=[listener])
-    session.add_user_turn("the task")
-    for number in range(12):
-        session.add_assistant_turn(words(30, f"a{number}_"))
-        with pytest.raises(OrderError):
-            session.add_tool_turn("x", tool_call_id="nobody's")
-    session.extend([{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}])
-    session.clear()
-    events = session.history.events()
-    assert listener.heard == [
-        (event.given.kind, event.state) for event in events if isinstance(event, InputEvent)
-    ]
-    kinds = [kind for kind, _ in listener.heard]
-    compressed = kinds.index(InputKind.COMPRESS)
-    assert kinds[compressed + 1] is InputKind.ASSISTANT_TURN
-    assert listener.windows[-1] is session.window
-    assert listener.windows[compressed] is not listener.windows[compressed + 1]
-
-
-def test_a_listener_with_a_machine_of_its_own_does_not_break_the_engine(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """An error in a listener's own context machine is logged and does not break the session."""
-    session = ContextSession(
-        1000, counter=WORDS, listeners=[Inside(lambda _: machine_of().clear())]
-    )
-    session.add_user_turn("hello")
-    session.add_assistant_turn("hi")
-    assert place(session.machine) == (session.state, session.window)
-    assert [record.message for record in caplog.records] == [
-        "an action of the machine failed; the input stays accepted"
-    ]
 
 
 class Calm:

@@ -1,4 +1,4 @@
-"""The table of states and inputs, cell by cell, with and without a live machine."""
+"""The table of states and inputs, cell by cell."""
 
 from inspect import getsource
 
@@ -21,7 +21,7 @@ from polycontext.pressure.view import apply_edit
 from polycontext.window import ContextWindow, Splice, ToolCall, Turn
 from tests.house import ROOT
 from tests.laws.internal.machines import TableMachine
-from tests.polynomial.conversations import WORDS, Engine, session_of, whole, with_engine, words
+from tests.polynomial.conversations import WORDS, session_of, whole, words
 
 EMPTY, ACCUMULATING, PRESSURED, COMPRESSED = "EMPTY", "ACCUMULATING", "PRESSURED", "COMPRESSED"
 INPUTS = [
@@ -70,18 +70,16 @@ LEGAL = [cell for cell in CELLS if cell[2] != "-" and cell[1] not in (*SETTLING,
 ILLEGAL = [(state, kind) for state, kind, target in CELLS if target == "-" and kind != "undo"]
 CALL = (ToolCall("c1", "search"),)
 
-engines = pytest.mark.parametrize("engine", ["machine", "table"])
-
 
 def name(cell: tuple[str, ...]) -> str:
     """Return the name of a cell's test."""
     return f"{cell[0]}-{cell[1]}-{'illegal' if len(cell) == 2 else f'to-{cell[2]}'}"
 
 
-def session_in(state: str, engine: Engine, kind: str = "") -> ContextSession:
+def session_in(state: str, kind: str = "") -> ContextSession:
     """Return a session driven into `state`, in which an input of `kind` has something to do."""
     cooldown = 2 if state == COMPRESSED else 0
-    session = with_engine(engine, session_of(100, auto=False, cooldown=cooldown))
+    session = session_of(100, auto=False, cooldown=cooldown)
     if state == EMPTY:
         return session
     session.add_user_turn("book a flight")
@@ -122,12 +120,11 @@ def send(session: ContextSession, kind: str) -> None:
             session.add(Turn(kind.removesuffix("_turn"), "hello there"))
 
 
-@engines
 @pytest.mark.parametrize("cell", LEGAL, ids=name)
-def test_legal_input_leads_to(cell: tuple[str, str, str], engine: Engine) -> None:
+def test_legal_input_leads_to(cell: tuple[str, str, str]) -> None:
     """A legal input leads to the state that the table names, and becomes one event."""
     state, kind, target = cell
-    session = session_in(state, engine, kind)
+    session = session_in(state, kind)
     events = session.history.revision
     send(session, kind)
     assert session.state == target
@@ -135,12 +132,11 @@ def test_legal_input_leads_to(cell: tuple[str, str, str], engine: Engine) -> Non
     assert session.history.events()[-1].state == target
 
 
-@engines
 @pytest.mark.parametrize("cell", ILLEGAL, ids=name)
-def test_illegal_input_raises_and_changes_nothing(cell: tuple[str, str], engine: Engine) -> None:
+def test_illegal_input_raises_and_changes_nothing(cell: tuple[str, str]) -> None:
     """An illegal input raises its state's error, lists the legal inputs, and changes nothing."""
     state, kind = cell
-    session = session_in(state, engine)
+    session = session_in(state)
     before = whole(session)
     expected = ContextPressureError if state == PRESSURED else IllegalDirectionError
     with pytest.raises(IllegalDirectionError) as caught:
@@ -163,7 +159,7 @@ def test_a_settling_event_leads_anywhere(
     source: ContextState, target: ContextState, kind: str, engine: type[ContextMachine]
 ) -> None:
     """From every state it leads to every other one, as the window that it leads to says."""
-    window = session_in(target, "table").window
+    window = session_in(target).window
     machine = engine(
         window if kind == "resize" else ContextWindow(100, counter=WORDS),
         ContextPolicy(auto=False),
@@ -173,11 +169,10 @@ def test_a_settling_event_leads_anywhere(
     assert machine.advance(given).state is target
 
 
-@engines
 @pytest.mark.parametrize("state", [EMPTY, ACCUMULATING, COMPRESSED])
-def test_a_turn_that_presses_leads_to_pressured(state: str, engine: Engine) -> None:
+def test_a_turn_that_presses_leads_to_pressured(state: str) -> None:
     """A turn above the high mark leads to PRESSURED from every state, even during the cooldown."""
-    session = session_in(state, engine)
+    session = session_in(state)
     session.add_user_turn(words(80, "big"))
     assert session.state == PRESSURED
 
@@ -195,12 +190,9 @@ class Sinking(ContextProjector):
         )
 
 
-@engines
-def test_a_compression_below_a_floor_is_refused_whoever_made_it(engine: Engine) -> None:
+def test_a_compression_below_a_floor_is_refused_whoever_made_it() -> None:
     """A projector that drops a PRESERVED turn is refused, and nothing changes."""
-    session = with_engine(
-        engine, ContextSession(100, auto=False, counter=WORDS, projector=Sinking())
-    )
+    session = ContextSession(100, auto=False, counter=WORDS, projector=Sinking())
     session.add_user_turn("book a flight")
     session.add_assistant_turn(words(60))
     before = whole(session)

@@ -6,7 +6,7 @@ import pytest
 
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession, SessionWriteError
-from tests.polynomial.conversations import session_of
+from tests.polynomial.conversations import session_of, texts
 
 
 def asked() -> ContextSession:
@@ -106,4 +106,4 @@ def test_the_user_waits_for_the_end_of_an_answer() -> None:
         session.rules.add("Never open a jar.")
         answer.add(" ones.")
     session.add_user_turn("Well?")
-    assert [turn.text for turn in session.log()][-2:] == ["Red ones.", "Well?"]
+    assert texts(session)[-2:] == ["Red ones.", "Well?"]

@@ -6,14 +6,10 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
-    ContextOverflowError,
     ContextSession,
-    ContextState,
 )
 from polycontext.polynomial.session.decisions import held_attachment
 from polycontext.pressure import ConflictError, ContextProjector, Reach
@@ -21,9 +17,7 @@ from polycontext.window import ContextItem, Role, context_to_string
 from polycontext.window.items import attachment_of
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
-    WORDS,
     session_of,
-    text_of,
     whole,
     words,
 )
@@ -184,33 +178,6 @@ def test_a_superseded_file_yields_first() -> None:
     assert shown[3:] == [turn.text for turn in session.log()[3:]]
 
 
-def test_an_id_of_another_item_is_not_used_again() -> None:
-    """A changed copy has the id of its original; it goes in under a fresh one, every time."""
-    session, item = started(max_tokens=9000), module()
-    session.attach(item)
-    for number in range(3):
-        session.attach(evolve(item, content=f"x = {number}"))
-    assert len(set(item_ids(session))) == 4
-
-
-def test_the_task_is_what_the_user_says_not_what_was_attached() -> None:
-    """A file that comes first leaves the task its place, and the task is pinned."""
-    session = session_of()
-    session.attach(module())
-    output = session.add_user_turn("Explain the parts.")
-    task = output.window.extract()
-    assert task is not None
-    assert output.window.class_of(task) is ResourceClass.PRESERVED
-
-
-CONTENTS = st.sampled_from(["x = 1", SOURCE, SOURCE * 2, words(60)])
-STEPS = st.one_of(
-    st.tuples(st.just("attach"), CONTENTS, st.sampled_from([None, "a.py", "b.md"])),
-    st.tuples(st.sampled_from(["say", "answer"]), st.sampled_from(["go on", words(50)]), st.none()),
-    st.tuples(st.sampled_from(["compress", "clear", "reload", "recall"]), st.none(), st.none()),
-)
-
-
 @pytest.mark.parametrize("provider", Provider)
 def test_what_was_attached_is_neither_task_nor_rule_when_it_is_read_back(
     provider: Provider,
@@ -229,62 +196,6 @@ def test_what_was_attached_is_neither_task_nor_rule_when_it_is_read_back(
     ]
     attached = (True, ResourceClass.REQUIRED)
     assert found == [attached, attached, (False, ResourceClass.PRESERVED), attached]
-
-
-@given(st.lists(STEPS, max_size=25))
-def test_whatever_happens_an_attached_item_stands_and_messages_are_valid(
-    steps: list[tuple[str, Any, Any]],
-) -> None:
-    """An attached item stays verbatim, the view stays valid for a provider, and ids stay unique."""
-    session = session_of(900)
-    session.add_user_turn("the task")
-    named: dict[str, str] = {}
-    for step, content, name in steps:
-        session = _taken(session, step, content, name)
-        if step == "attach":
-            item = ContextItem(content, "file", {"filename": name} if name else None)
-            held = held_attachment(session.window, item)
-            assert held is not None
-            assert held.text == context_to_string([item])
-        if session.window:
-            get_format(Provider.OPENAI).check(session.messages())
-        for turn in session.log():
-            if (attachment := attachment_of(turn)) is not None:
-                assert named.setdefault(attachment.id, turn.text) == turn.text
-
-
-def _taken(session: ContextSession, step: str, content: Any, name: str | None) -> ContextSession:
-    match step:
-        case "attach":
-            session.attach(ContextItem(content, "file", {"filename": name} if name else None))
-        case "say":
-            session.add_user_turn(content)
-        case "answer" if session.state is not ContextState.EMPTY:
-            session.add_assistant_turn(content)
-        case "compress" if session.state in (ContextState.ACCUMULATING, ContextState.PRESSURED):
-            session.compress(0.1)
-        case "clear" if session.state is not ContextState.EMPTY:
-            session.clear()
-        case "reload":
-            return ContextSession.history.load(text_of(session), counter=WORDS)
-        case "recall":
-            _recall_something(session)
-        case _:
-            pass
-    return session
-
-
-def _recall_something(session: ContextSession) -> None:
-    gone = [
-        turn
-        for turn in session.log()
-        if attachment_of(turn) and turn not in session.window.all_turns()
-    ]
-    if gone and session.state in (ContextState.ACCUMULATING, ContextState.COMPRESSED):
-        try:
-            session.recall([gone[0].resource_id])
-        except ContextOverflowError:
-            assert gone[0] not in session.window.all_turns()
 
 
 @BOTH

@@ -326,10 +326,6 @@ def test_a_task_of_a_closed_loop_is_given_up(look: str) -> None:
             session.add_user_turn("On.")
         case "awrite":
             asyncio.run(session.aadd_user_turn("On."))
-        case "wait":
-            assert session.background.wait(0)
-        case "settled":
-            asyncio.run(session.background.settled())
         case _:
             session.background.cancel()
     assert became(session) == ["cancelled"]

@@ -115,22 +115,6 @@ def test_an_answer_in_the_form_of_a_summary_is_an_answer() -> None:
     assert "user: two soups" not in lines(session)
 
 
-def test_a_summary_is_no_task_even_where_it_comes_first() -> None:
-    """A leading summary is not pinned as the task, and neither is the user's next message."""
-    session = ContextSession.from_messages(
-        [
-            {"role": "user", "content": GIST},
-            {"role": "assistant", "content": "Yes?"},
-            {"role": "user", "content": "Go on."},
-        ],
-        max_tokens=1_000,
-    )
-    assert [turn.is_gist for turn in session.window.all_turns()] == [True, False, False]
-    assert {session.window.class_of(turn) for turn in session.window.all_turns()} == {
-        ResourceClass.REQUIRED
-    }
-
-
 def test_what_the_user_said_and_was_cut_stays_the_users() -> None:
     """A digest of a tool result is a gist, but a digest of a user's text is still the user's."""
     cut = (

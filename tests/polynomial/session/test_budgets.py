@@ -13,7 +13,7 @@ from polycontext.polynomial.stores import InMemoryStore
 from polycontext.testing import FAST
 from polycontext.window import ToolCall
 from polycontext.window.model_profiles import find_model
-from tests.polynomial.conversations import text_of
+from tests.polynomial.conversations import text_of, texts
 
 
 @pytest.fixture(params=["a path", "a text", "a URL", "a store"])
@@ -37,7 +37,7 @@ def test_a_session_is_opened_with_the_budget_that_it_had(place: Any, given: dict
         session.add_user_turn("Where is my parcel?")
     with ContextSession.open(place, "s", counter=FAST) as session:
         assert session.window.max_tokens == 1_500
-        assert [turn.text for turn in session.log()] == ["Where is my parcel?"]
+        assert texts(session) == ["Where is my parcel?"]
     with ContextSession.open(place, "s", max_tokens=3_000, counter=FAST) as session:
         assert session.window.max_tokens == 3_000
         session.add_assistant_turn("On its way.")

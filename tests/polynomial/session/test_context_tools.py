@@ -1,6 +1,5 @@
 """The tools by which a model reads what has left its view: answers, limits, and no side effects."""
 
-import asyncio
 import json
 import random
 import re
@@ -225,23 +224,6 @@ def test_no_answer_is_longer_than_it_may_be(  # noqa: PLR0917 - hypothesis names
     assert answer
     assert long.window.counter.count(answer) <= most
     assert long.call_tool(name, json.dumps(asked), max_tokens=most) == answer
-
-
-def test_a_session_that_a_file_keeps_is_searched_by_tasks(tmp_path: Any) -> None:
-    """The async twin answers the same, over a store that searches by itself."""
-
-    async def looked_up() -> tuple[str, str]:
-        async with await ContextSession.aopen(tmp_path / "s.db", max_tokens=1_000) as session:
-            await session.aadd_user_turn("The key is under the mat.")
-            await session.aclear()
-            asked = {"query": "key"}
-            return await session.acall_tool("context_search", asked), session.call_tool(
-                "context_search", asked
-            )
-
-    one, two = asyncio.run(looked_up())
-    assert one == two
-    assert "under the mat" in one
 
 
 def test_each_provider_takes_its_definitions() -> None:

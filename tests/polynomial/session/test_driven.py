@@ -17,21 +17,15 @@ from polycontext.polynomial import (
     ContextSession,
     ContextState,
     IllegalDirectionError,
-    InputKind,
     SessionWriteError,
 )
 from polycontext.polynomial.journal.events import MoveEvent
-from polycontext.polynomial.machine.diagram import mermaid
 from polycontext.polynomial.machine.step import Step
 from polycontext.window import ContextWindow, ToolCall, Turn
-from tests.polynomial.conversations import session_of, text_of
+from tests.polynomial.conversations import session_of, text_of, texts
+from tests.polynomial.session.faulty import Counting
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-
-def told(session: ContextSession) -> list[str]:
-    """Return the texts of the log."""
-    return [turn.text for turn in session.log()]
 
 
 # --- drive it -----------------------------------------------------------------------
@@ -108,7 +102,7 @@ def test_a_result_is_sent() -> None:
     session.send("assistant_turn", None, [ToolCall("c1", "look"), ToolCall("c2", "look")])
     session.send("tool_turn", "seen", "c1")
     session.machine.tool_turn("seen too", tool_call_id="c2")
-    assert told(session)[-2:] == ["seen", "seen too"]
+    assert texts(session)[-2:] == ["seen", "seen too"]
 
 
 def test_resize_is_stored() -> None:
@@ -152,7 +146,7 @@ def test_the_live_machine_is_where_the_session_is() -> None:
     machine.send("user_turn", "more")
     machine.assistant_turn("well")
     session.compress(0.5)
-    assert told(session) == ["hello", "hi", "more", "well"]
+    assert texts(session) == ["hello", "hi", "more", "well"]
     assert machine is session.machine
     assert (machine.context_state, machine.window) == (session.state, session.window)
     assert {str(event) for event in machine.allowed_events} == {
@@ -168,54 +162,6 @@ def test_the_live_machine_is_where_the_session_is() -> None:
 
 
 # --- listen to it --------------------------------------------------------------------
-
-
-class Heard:
-    """Write down what is heard, and do something once."""
-
-    def __init__(self, act: Callable[[ContextMachine], object] = lambda machine: None) -> None:
-        self.heard: list[tuple[str, str, int]] = []
-        self.act = act
-
-    def after_transition(self, event: str, machine: ContextMachine) -> None:
-        """Listen."""
-        self.heard.append((str(event), machine.context_state, len(machine.window)))
-        act, self.act = self.act, lambda machine: None
-        act(machine)
-
-
-def test_an_event_from_inside_a_callback_is_written_after_the_commit(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """It is queued, and heard behind the one that it was sent from; a refusal is logged."""
-    listener = Heard(
-        lambda machine: (
-            machine.send("assistant_turn", "at your service"),
-            machine.send("nonsense"),
-        )
-    )
-    session = session_of(600, listeners=[listener])
-    session.add_user_turn("hello")
-    assert told(session) == ["hello", "at your service"]
-    assert listener.heard == [
-        ("user_turn", "ACCUMULATING", 1),
-        ("assistant_turn", "ACCUMULATING", 2),
-    ]
-    assert [record.getMessage() for record in caplog.records] == [
-        "event nonsense, sent by an action of the machine, was refused"
-    ]
-
-
-def test_a_listener_that_raises_undoes_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """The commit stands, and the next one is heard."""
-    listener = Heard(lambda machine: 1 / 0)
-    session = session_of(600, listeners=[listener])
-    session.add_user_turn("hello")
-    session.add_assistant_turn("hi")
-    assert told(session) == ["hello", "hi"]
-    assert [name for name, *_ in listener.heard] == ["user_turn", "assistant_turn"]
-    assert "an action of the machine failed" in caplog.text
-    assert session.machine.context_state == session.state
 
 
 class Awaited:
@@ -244,7 +190,7 @@ def test_coroutine_listeners_are_awaited(caplog: pytest.LogCaptureFixture) -> No
         await session.asend("compress", 0.1)
         with pytest.raises(SessionWriteError, match="coroutine"):
             session.add_user_turn("too late")
-        assert told(session) == ["hello", "hi"]
+        assert texts(session) == ["hello", "hi"]
         assert session.machine.context_state == session.state
         listener.fails = True
         await asyncio.gather(*(session.aadd_user_turn(f"t{number}") for number in range(3)))
@@ -260,7 +206,7 @@ def test_coroutine_listeners_are_awaited(caplog: pytest.LogCaptureFixture) -> No
     assert len(caplog.records) == 3
     outside = session_of(600, listeners=[Awaited()])
     outside.add_user_turn("no loop is running")
-    assert told(outside) == ["no loop is running"]
+    assert texts(outside) == ["no loop is running"]
 
 
 # --- extend it -----------------------------------------------------------------------
@@ -339,7 +285,7 @@ def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("listeners", [[], [Heard()]], ids=["alone", "with a listener"])
+@pytest.mark.parametrize("listeners", [[], [Counting()]], ids=["alone", "with a listener"])
 def test_entering_runs_once(listeners: list[object]) -> None:
     """A state's entry action runs once, after the commit, whether or not anything listens."""
     Approval.entered.clear()
@@ -365,54 +311,7 @@ def test_rewinding_goes_from_and_to_an_added_state() -> None:
     assert session.state == "ACCUMULATING"
     session.history.rewind(waiting)
     assert session.history.fork("other").state == "APPROVAL"
-    assert told(session) == ["Pay the bill.", ""]
-
-
-def test_two_subclasses_do_not_see_each_other() -> None:
-    """Each machine class has its own states, even under a shared name."""
-
-    class First(ContextMachine):
-        waiting = State("WAITING", value="WAITING")
-        wait = ContextMachine.accumulating.to(waiting)
-        go_on = waiting.to(ContextMachine.accumulating)
-
-    class Second(ContextMachine):
-        waiting = State("WAITING", value="ELSEWHERE")
-        hold = ContextMachine.accumulating.to(waiting)
-        close_store = waiting.to(ContextMachine.empty)
-
-    class Third(First):
-        further = State("FURTHER", value="FURTHER")
-        move_on = First.waiting.to(further) | ContextMachine.accumulating.to(further)
-        back = further.to(First.waiting)
-
-    legal = {
-        machine: {str(kind) for kind in machine.directions["ACCUMULATING"]}
-        for machine in (ContextMachine, First, Second, Third)
-    }
-    base = legal[ContextMachine]
-    assert legal == {
-        ContextMachine: base,
-        First: base | {"wait"},
-        Second: base | {"hold"},
-        Third: base | {"wait", "move_on"},
-    }
-    assert base == {str(kind) for kind in InputKind}
-    assert set(Third.table.cells) == {*ContextState, "WAITING", "FURTHER"}
-    for machine, events in (
-        (First, ["wait", "go_on", "wait"]),
-        (Third, ["wait", "move_on", "back"]),
-        (Second, ["hold"]),
-    ):
-        session = begun(machine=machine, listeners=[Heard()])
-        for event in events:
-            session.send(event)
-        assert session.machine.context_state == session.state
-        assert [state.value for state in session.machine.configuration] == [session.state]
-    with pytest.raises(UnknownNameError):
-        begun().send("wait")
-    assert "WAITING --> ACCUMULATING : go_on" in mermaid(First.table)
-    assert "WAITING" not in mermaid()
+    assert texts(session) == ["Pay the bill.", ""]
 
 
 def begun_alone() -> Approval:

@@ -15,7 +15,7 @@ from polycontext.pressure import default_summariser
 from polycontext.window import Turn
 from tests.erasures import faults_of
 from tests.house import seeds
-from tests.polynomial.conversations import WORDS, session_of
+from tests.polynomial.conversations import WORDS, session_of, texts
 
 LONG = " ".join(f"word{number}" for number in range(1200))
 
@@ -42,7 +42,7 @@ def test_a_truncated_turn_expires_and_the_session_opens(tmp_path: Path) -> None:
         session.clear()
         assert session.history.retain(max_bytes=0) == 2
     with ContextSession.open(path, "s", max_tokens=300, counter=WORDS) as session:
-        assert [turn.text for turn in session.log()] == ["[expired]"] * 2
+        assert texts(session) == ["[expired]"] * 2
         assert session.history.forget("t1")
         session.history.rewind(1)
         assert "word" not in session.window.all_turns()[0].text

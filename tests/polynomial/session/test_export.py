@@ -1,6 +1,5 @@
 """Sessions and logs are exported as JSON lines, and imported unchanged or refused."""
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -19,9 +18,9 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.export import with_missing_results
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
-from polycontext.pressure.gist import summary_marks
 from polycontext.testing import FAST
-from polycontext.window import ToolCall, Turn
+from polycontext.window import ToolCall
+from tests.polynomial.conversations import texts
 from tests.sessions import sessions
 
 
@@ -105,9 +104,7 @@ def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) 
     anew = ContextSession.history.load_turns(
         session.history.export_turns(), 1_000_000, counter=FAST
     )
-    assert [turn.text for turn in anew.log()] == [
-        turn.text for turn in with_missing_results(session.log())
-    ]
+    assert texts(anew) == [turn.text for turn in with_missing_results(session.log())]
     assert (
         tuple(turn for turn in anew.log() if session.conversation.log.knows(turn.resource_id))
         == session.log()
@@ -119,28 +116,6 @@ def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) 
     ) == list(anew.history.export_turns())
 
 
-@given(sessions())
-def test_a_providers_list_of_the_log_says_every_word_again(session: ContextSession) -> None:
-    """The full message list of the log includes dropped turns, and reads back as the same turns."""
-    told = [
-        (turn.role, turn.text, turn.tool_calls)
-        for turn in with_missing_results(session.log())
-        # What is written like a summary is read as one, apart from the calls behind it.
-        if not turn.parts and not summary_marks(turn.text)
-    ]
-    messages = session.history.messages("openai")
-    again = (
-        ContextSession.from_messages(messages, 1_000_000, counter=FAST, provider="openai").log()
-        if messages
-        else ()
-    )
-    said = [(turn.role, turn.text, turn.tool_calls) for turn in again]
-    assert [each for each in told if each not in said] == []
-    assert len(again) - len(session.log()) in range(
-        2 + sum(len(turn.tool_calls) for turn in session.log())
-    )
-
-
 @pytest.mark.parametrize("provider", [None, "openai", "anthropic", "openai-responses"])
 def test_the_whole_log_is_handed_out_in_every_format(provider: str | None) -> None:
     """Also what the view no longer has, over budget and with a call that waits."""
@@ -149,7 +124,7 @@ def test_the_whole_log_is_handed_out_in_every_format(provider: str | None) -> No
     assert all(f'"so {number}"' in written for number in range(60))
     assert '"so 3"' not in json.dumps(session.messages(allow_open=True))
     again = ContextSession.from_messages(session.history.messages(provider), 100_000, counter=FAST)
-    assert [turn.text for turn in again.log()] == [turn.text for turn in session.log()]
+    assert texts(again) == texts(session)
     assert [call.id for call in again.open_calls] == ["c1"]
 
 
@@ -263,46 +238,6 @@ def test_a_log_is_lines_that_others_can_read() -> None:
     assert [(turn.resource_id, turn.text) for turn in plain.log()] == [("t1", "a"), ("t2", "b")]
 
 
-def test_a_task_imports_without_blocking(tmp_path: Path) -> None:
-    """The twin of `load`."""
-
-    async def done() -> list[str]:
-        async with await ContextSession.history.aload(
-            in_lines(), tmp_path / "s.db", "u", 400, counter=FAST
-        ) as session:
-            return list(session.history.export())
-
-    assert asyncio.run(done())[1:] == in_lines()[1:]
-
-
-@pytest.mark.gate
-@pytest.mark.no_cover
-def test_a_long_import_is_read_in_parts(tmp_path: Path) -> None:
-    """Opening a long import reads only the turns that are accessed, and the session continues."""
-    session = ContextSession(400, counter=FAST, session_id="s")
-    session.extend([Turn("user", f"turn {number}") for number in range(1_000)])
-    imported(session.history.export(), tmp_path / "s.db").close()
-    for more in range(2):
-        with ContextSession.open(tmp_path / "s.db", "s", 400, counter=FAST) as again:
-            assert again.conversation.log[3].text == "turn 3"
-            stored = again.conversation.log._first
-            assert stored is not None
-            assert 1 <= len(stored._turns) < len(stored._parts)
-            assert [turn.text for turn in again.log()[:1_000]] == [
-                turn.text for turn in session.log()
-            ]
-            again.extend([Turn("user", f"more {more} {number}") for number in range(300)])
-            found = [turn.resource_id for turn in again.history.search("more", 1_000)]
-            assert again.log()[-1].resource_id in found
-    with ContextSession.open(tmp_path / "s.db", "s", 400, counter=FAST) as again:
-        assert (
-            ContextSession.history.load(
-                again.history.export(), InMemoryStore(), "s", 400, counter=FAST
-            ).conversation
-            == again.conversation
-        )
-
-
 def test_a_torn_last_line_is_left_out_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -315,18 +250,18 @@ def test_a_torn_last_line_is_left_out_with_a_warning(
         caplog.clear()
         torn = last[:end] + bytes(end % 3)
         loaded = ContextSession.history.load([*whole, torn], counter=FAST)
-        assert [turn.text for turn in loaded.log()] == ["Grüße", "Plums."]
+        assert texts(loaded) == ["Grüße", "Plums."]
         assert caplog.messages == ["line 4 is cut off, and was left out"]
     place = tmp_path / "torn.jsonl"
     place.write_bytes(b"".join(whole) + last[: last.index("ü".encode()) + 1])
     with place.open(encoding="utf-8") as lines:
         loaded = ContextSession.history.load(lines, counter=FAST)
-    assert [turn.text for turn in loaded.log()] == ["Grüße", "Plums."]
+    assert texts(loaded) == ["Grüße", "Plums."]
     with pytest.raises(InvalidDataError, match="1 events are missing"):
         ContextSession.history.load(whole, counter=FAST)
     turns = "".join(session.history.export_turns())[:-9]
     loaded = ContextSession.history.load_turns(turns, 400, counter=FAST)
-    assert [turn.text for turn in loaded.log()] == ["Grüße", "Plums."]
+    assert texts(loaded) == ["Grüße", "Plums."]
 
 
 def test_swapped_events_are_refused() -> None:

@@ -12,7 +12,6 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Turn
-from tests.growth import BOUND, growth
 from tests.polynomial.conversations import WORDS, text_of
 
 BUDGET = 600
@@ -98,21 +97,3 @@ def test_no_turn_is_read_twice_and_the_first_compression_reads_the_view(
     assert again.window.epoch.why == "compress"
     assert set(read - imported) <= standing
     assert max(read.values(), default=0) == 1
-
-
-@pytest.mark.gate
-def test_importing_costs_what_the_log_holds() -> None:
-    """Import and first compression together grow as the log does."""
-    texts: dict[int, list[str]] = {}
-
-    def lines(length: int) -> list[str]:
-        return texts.setdefault(length, list(grown(length).history.export()))
-
-    def imported(length: int) -> None:
-        ContextSession.history.load(
-            lines(length), InMemoryStore(), "again", BUDGET, counter=WORDS
-        ).compress(0.1)
-
-    for length in (60, 480):
-        lines(length)
-    assert growth(imported, 60) < BOUND

@@ -6,80 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.base import InvalidDataError, PolycontextError
+from polycontext.base import InvalidDataError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState, Conversation, replay
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.pressure.threshold import session_threshold
-from polycontext.testing import FAST
-from polycontext.testing.strategies import Move
 from polycontext.window import ContextWindow, Part, TiktokenCounter, Turn
 from tests.polynomial.conversations import (
     WORDS,
-    Engine,
     add_all,
     chat,
     document,
     lines_of,
-    session_moves,
     text_of,
     tool_atom,
     whole,
-    with_engine,
 )
 
-SPOKEN = ["compress", "recall", "promote", "clear", "signal"]
-ACTIONS = st.lists(
-    st.tuples(st.integers(0, 40), st.sampled_from(SPOKEN), st.integers(0, 40)), max_size=8
-)
-Actions = list[tuple[int, str, int]]
-
-
-def drive(session: ContextSession, moves: list[Move], actions: Actions) -> ContextSession:
-    """Add the moves, and between them do what `actions` say; what is refused is left out."""
-    for place, (turn, resource_class) in enumerate(moves):
-        for when, what, number in actions:
-            if when == place:
-                attempt(session, what, number)
-        try:
-            session.add(turn, resource_class)
-        except PolycontextError:
-            continue
-    return session
-
-
-def attempt(session: ContextSession, what: str, number: int) -> None:
-    """Do one thing to a session, or be refused."""
-    log = session.log()
-    one = log[number % len(log)].resource_id if log else "t1"
-    try:
-        match what:
-            case "compress":
-                session.compress(number / 40)
-            case "recall":
-                session.recall([one])
-            case "promote":
-                session.promote(one, ResourceClass.PRESERVED, rationale="asked for")
-            case "clear":
-                session.clear()
-            case _:
-                session.background.signal(Signals(progress=number / 40, looping=number % 2 == 0))
-    except PolycontextError:
-        return
-
-
-@pytest.mark.parametrize(("engine", "auto"), [("machine", True), ("table", False)])
-@given(moves=session_moves(), actions=ACTIONS, max_tokens=st.sampled_from([200, 500, 2000]))
-def test_replaying_the_journal_gives_the_same_session(
-    moves: list[Move], actions: Actions, max_tokens: int, engine: Engine, *, auto: bool
-) -> None:
-    """The events alone give state and window, without classifier, clock or summariser."""
-    session = drive(
-        with_engine(engine, ContextSession(max_tokens, counter=FAST, auto=auto)), moves, actions
-    )
-    empty = ContextWindow(max_tokens, counter=FAST, classifier=unasked)
-    assert replay(session.history.events(), Conversation(empty)) == session.conversation
-    assert session.history.revision == len(session.history.events())
+# --- saved sessions -------------------------------------------------------------
 
 
 def unasked(*_: object) -> ResourceClass:
@@ -87,23 +31,17 @@ def unasked(*_: object) -> ResourceClass:
     pytest.fail("the classifier was asked")
 
 
-# --- saved sessions -------------------------------------------------------------
-
-
-def rich_session(engine: Engine = "machine") -> ContextSession:
+def rich_session() -> ContextSession:
     """Return a session that has been through everything."""
-    session = with_engine(
-        engine,
-        ContextSession(
-            6000,
-            auto=True,
-            reserve=100,
-            cooldown=3,
-            counter=TiktokenCounter(),
-            threshold=AdaptiveThreshold(0.6, 0.3),
-            projector=ContextProjector(reach=Reach(keep_recent=2, newest_share=0.3)),
-            preserved_share=0.1,
-        ),
+    session = ContextSession(
+        6000,
+        auto=True,
+        reserve=100,
+        cooldown=3,
+        counter=TiktokenCounter(),
+        threshold=AdaptiveThreshold(0.6, 0.3),
+        projector=ContextProjector(reach=Reach(keep_recent=2, newest_share=0.3)),
+        preserved_share=0.1,
     )
     session.add_system("Be brief. <|endoftext|> 日本")
     session.add_user_turn("Book a night train.", name="ann")
@@ -127,11 +65,11 @@ def rich_session(engine: Engine = "machine") -> ContextSession:
     return session
 
 
-@pytest.mark.parametrize("engine", ["machine", "table"])
-def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engine) -> None:
+def test_a_saved_session_is_restored_identically_and_goes_on_alike() -> None:
     """A restored session equals the saved one, and both continue alike."""
-    session = rich_session(engine)
+    session = rich_session()
     restored = ContextSession.history.load(text_of(session), threshold=session.policy.threshold)
+    replay(session.history.events(), Conversation(ContextWindow(5_900, classifier=unasked)))
     assert whole(restored) == whole(session)
     assert (restored.policy.auto, restored.pressure) == (session.policy.auto, session.pressure)
     assert restored.policy == session.policy
@@ -154,15 +92,6 @@ def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engin
         )
         > 0
     )
-
-
-@given(session_moves(), ACTIONS)
-def test_any_session_survives_being_saved(moves: list[Move], actions: Actions) -> None:
-    """Any saved session restores to an identical one, if a custom counter is passed again."""
-    session = drive(ContextSession(500, counter=FAST), moves, actions)
-    restored = ContextSession.history.load(text_of(session).encode(), counter=FAST)
-    assert whole(restored) == whole(session)
-    assert restored.policy == session.policy
 
 
 def test_what_is_no_data_is_passed_again() -> None:

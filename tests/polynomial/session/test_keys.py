@@ -15,7 +15,7 @@ from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore
 from polycontext.pressure import AdaptiveThreshold, ConflictError
 from polycontext.window import ContextItem, OrderError, Turn
-from tests.polynomial.conversations import WORDS, words
+from tests.polynomial.conversations import WORDS, texts, words
 
 CALLS = [
     {
@@ -152,13 +152,13 @@ def test_a_lost_answer_is_asked_for_again(tmp_path: Path) -> None:
         session.add_user_turn("book it", idempotency_key="booking")
     assert session.log() == ()
     session.add_user_turn("book it", idempotency_key="booking")
-    assert [turn.text for turn in session.log()] == ["book it"]
+    assert texts(session) == ["book it"]
     store.lost = 1
     with pytest.raises(OSError, match="the answer is lost"):
         asyncio.run(session.aadd_user_turn("and pay", idempotency_key="paying"))
     asyncio.run(session.aadd_user_turn("and pay", idempotency_key="paying"))
     session.add_user_turn("thanks")
-    assert [turn.text for turn in session.log()] == ["book it", "and pay", "thanks"]
+    assert texts(session) == ["book it", "and pay", "thanks"]
 
 
 @pytest.mark.parametrize(

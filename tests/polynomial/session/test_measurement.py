@@ -20,7 +20,7 @@ from polycontext.polynomial.stores.session_store import Stored
 from polycontext.testing import FAST
 from polycontext.testing.strict import StrictServer
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, ToolCall
-from tests.polynomial.conversations import WORDS, text_of, words
+from tests.polynomial.conversations import WORDS, text_of, texts, words
 from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 
 ROOM = 6_000
@@ -226,7 +226,7 @@ def test_a_report_in_the_middle_of_a_write_loses_nothing() -> None:
         return session
 
     session = asyncio.run(run())
-    assert [turn.text for turn in session.log()][1:] == ["Yes.", "And now?"]
+    assert texts(session)[1:] == ["Yes.", "And now?"]
     assert session.window.max_tokens < 3_100
     assert session.machine.window is session.window
 

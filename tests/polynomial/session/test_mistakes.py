@@ -7,7 +7,6 @@ from asyncio import Future
 from collections.abc import Callable
 from datetime import datetime
 from functools import reduce
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -20,7 +19,6 @@ from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameEr
 from polycontext.linearity import DemotionError, UnknownResourceError, keep_last
 from polycontext.models import OpenAISummariser
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
-from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError, ContextProjector, Signals
 from polycontext.testing import FAST
@@ -300,12 +298,6 @@ def test_an_sdks_calls_are_calls() -> None:
         ToolCall("c1", "search", "{}"),
         ToolCall("c2", "look", '{"at":1}'),
     )
-
-
-def test_a_folder_is_no_store(tmp_path: Path) -> None:
-    """The error says which file to write instead."""
-    with pytest.raises(StoreError, match=r"is a folder\. Use a file in it, such as .*sessions\.db"):
-        ContextSession.open(tmp_path, "a")
 
 
 def test_a_failing_summariser_of_a_projection_is_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -76,18 +76,6 @@ def test_a_profile_of_ones_own_makes_a_session(registered: ModelProfile) -> None
         )
 
 
-def test_a_session_of_a_model_is_saved_and_goes_on(registered: ModelProfile) -> None:
-    """Loaded, it is the same session for the same model."""
-    session = talk(ContextSession("mine", provider="openai-responses"))
-    restored = ContextSession.history.load(text_of(session))
-    assert restored.conversation == session.conversation
-    assert (restored.usage.provider, restored.window.counter) == (
-        Provider.RESPONSES,
-        session.window.counter,
-    )
-    assert text_of(restored) == text_of(session)
-
-
 def test_a_saved_session_of_a_model_that_is_not_known_says_so(
     registered: ModelProfile, monkeypatch: pytest.MonkeyPatch
 ) -> None:

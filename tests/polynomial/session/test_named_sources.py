@@ -4,26 +4,21 @@ They stay small, are identical when saved again, and are refused if they make no
 """
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from attrs import evolve
-from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
+from polycontext.polynomial import ContextSession, ContextState
 from polycontext.polynomial.journal.conversation import Conversation, replay
 from polycontext.polynomial.journal.events import CompressEvent, RecallEvent
 from polycontext.polynomial.session.recall import recall_edit
 from polycontext.pressure import Edit
 from polycontext.testing import FAST
-from polycontext.testing.strategies import Move
-from polycontext.window import OrderError, Role, Splice, Turn
-from polycontext.window import sources as room
+from polycontext.window import Role, Splice, Turn
 from polycontext.window.sources import Sources
-from tests.polynomial.conversations import document, lines_of, session_moves, text_of
+from tests.polynomial.conversations import document, lines_of, text_of
 
 
 def grown(turns: int, max_tokens: int = 400, **options: Any) -> ContextSession:
@@ -80,64 +75,6 @@ def test_the_text_of_a_gist_s_sources_does_not_grow() -> None:
     told = [json.dumps(sources) for sources in written(grown(600))]
     assert max(map(len, told[-10:])) < 4 * max(map(len, told[:10]))
     assert '"' not in "".join(told)
-
-
-@pytest.mark.gate
-def test_a_compression_lists_no_ids_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After 900 turns, ten compressions and their replay look at few ids per new turn."""
-    session = grown(900)
-    listed: list[str] = []
-    marked = room._marked
-
-    def watched(*given: Any) -> Iterator[str]:
-        for each in marked(*given):
-            listed.append(each)
-            yield each
-
-    before = session.conversation
-    monkeypatch.setattr(room, "_marked", watched)
-    while (
-        sum(isinstance(event, CompressEvent) for event in session.history.events(before.revision))
-        < 10
-    ):
-        session.add_user_turn("The next crate is here.")
-    events = session.history.events(before.revision)
-    assert len(listed) < 4 * len(events)
-    listed.clear()
-    assert replay(events, before).window.all_turns()[-1] == session.window.all_turns()[-1]
-    assert 0 < len(listed) < 4 * len(events)
-
-
-@given(session_moves(), st.data())
-def test_whatever_happened_loads_as_it_was(moves: list[Move], data: st.DataObject) -> None:
-    """After any events, a session loads as an equal one and saves alike."""
-    session = ContextSession(300, counter=FAST)
-    for turn, resource_class in moves:
-        try:
-            session.add(turn, resource_class)
-            if (
-                session.state in (ContextState.ACCUMULATING, ContextState.COMPRESSED)
-                and data.draw(st.integers(0, 3)) == 0
-            ):
-                session.recall(
-                    [
-                        data.draw(
-                            st.sampled_from(
-                                [
-                                    turn.resource_id
-                                    for turn in (*session.log(), *session.window.all_turns())
-                                ]
-                            )
-                        )
-                    ]
-                )
-        except (ContextOverflowError, OrderError):
-            continue
-    text = text_of(session)
-    loaded = ContextSession.history.load(text, counter=FAST)
-    assert loaded.conversation == session.conversation
-    assert loaded.history.events() == session.history.events()
-    assert text_of(loaded) == text
 
 
 def test_lists_of_ids_load() -> None:

@@ -8,7 +8,7 @@ import pytest
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import projector
 from polycontext.pressure.ladder import ladder_of
-from tests.polynomial.conversations import WORDS, recount, words
+from tests.polynomial.conversations import WORDS, recount, texts, words
 
 Message = dict[str, Any]
 
@@ -67,7 +67,7 @@ def test_room_for_results_that_overfill_the_view_is_made_a_fixed_number_of_times
     session, messages = ContextSession(1000, counter=WORDS), parallel(number)
     add(session, messages)
     assert len(ladders) <= 40
-    assert [turn.text for turn in session.log()] == [each["content"] or "" for each in messages]
+    assert texts(session) == [each["content"] or "" for each in messages]
     assert recount(session.messages(), WORDS) <= 1000
     lines = "".join(session.history.export())
     again = ContextSession.history.load(lines, counter=WORDS)
@@ -94,18 +94,3 @@ def test_a_smaller_budget_is_met_while_calls_are_open_if_it_can_be() -> None:
     assert recount(session.messages(allow_open=True), WORDS) <= 3000
     session.add_message(parallel(20)[-1])
     assert recount(session.messages(), WORDS) <= 3000
-
-
-@pytest.mark.gate
-def test_later_rounds_of_results_take_no_more_plans(ladders: list[object]) -> None:
-    """Results one by one, with a user turn before each round, take the same plans in each."""
-    session, counts = ContextSession(1000, counter=WORDS), list[int]()
-    for each in range(40):
-        asked, called, *results = parallel(30)
-        calls = [{**call, "id": f"{each}{call['id']}"} for call in called["tool_calls"]]
-        session.add_message(asked)
-        session.add_message({**called, "tool_calls": calls})
-        for call, result in zip(calls, results, strict=True):
-            session.add_message({**result, "tool_call_id": call["id"]})
-        counts.append(len(ladders))
-    assert counts[-1] - counts[-11] < 1.2 * (counts[-11] - counts[-21])

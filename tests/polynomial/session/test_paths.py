@@ -12,22 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError
 from polycontext.linearity import DemotionError, LinearityStats, ResourceClass
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.errors import UnknownPathError
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
-from polycontext.pressure import Signals
 from polycontext.window import ContextWindow, Store, Turn
 from tests.house import ROOT, script
 from tests.polynomial.conversations import add_all, chat, session_of, whole
-from tests.sessions import sessions
 
 TABLE = json.loads(Path(__file__).with_name("paths.json").read_text(encoding="utf-8"))
-SPECIFICATION = next(iter((ROOT / "../shared/seeds").glob("004_*.txt")), None)
 
 FORMER = {
     **TABLE["aliases"],
@@ -127,28 +122,6 @@ ASKED = {
 
 
 # --- what there is ---------------------------------------------------------------
-
-
-@pytest.mark.skipif(
-    SPECIFICATION is None, reason="the specification (shared/seeds) is not beside the project"
-)
-def test_the_list_of_paths_is_the_specifications() -> None:
-    """The data file has every path, namespace and alias of its part on paths, and nothing else."""
-    assert SPECIFICATION is not None
-    part = (
-        SPECIFICATION.read_text(encoding="utf-8").partition("## Part IV")[2].partition("\n## ")[0]
-    )
-    tree, aliases = part.split("### ")[1:]
-    named = re.findall(
-        r"^ *(self\.context[\w.]*?)(\.\*)? +[#\w]|^ +(self\.context[\w.]*)\.\* ", tree, re.MULTILINE
-    )
-    leaves = [name for name, star, _ in named if name and not star]
-    spaces = [space or name for name, star, space in named if star or space]
-    assert leaves == TABLE["paths"]
-    assert spaces == TABLE["namespaces"]
-    assert (
-        dict(re.findall(r'"(self\.stream[\w.]*)": "(self\.[\w.]*)"', aliases)) == TABLE["aliases"]
-    )
 
 
 def test_what_a_session_answers_is_the_list(session: ContextSession) -> None:
@@ -264,18 +237,6 @@ def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
 
 
 # --- what they do ----------------------------------------------------------------
-
-
-@given(sessions(), st.sampled_from([0.0, 0.3, 1.0]))
-def test_the_threshold_parts_what_is_pressured_from_what_is_not(
-    session: ContextSession, progress: float
-) -> None:
-    """The threshold path agrees with the machine's guard, above and at the mark."""
-    session.background.signal(Signals(progress=progress))
-    above = session.invoke("self.context.pressure.check") > session.invoke(
-        "self.context.pressure.threshold"
-    )
-    assert above == session.policy.is_above(session.window)
 
 
 @doors

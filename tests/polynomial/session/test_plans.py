@@ -164,28 +164,6 @@ def test_what_fulfils_whole_plans_is_asked_for_one() -> None:
     )
 
 
-def test_tasks_do_the_same() -> None:
-    """Turns come while words are awaited."""
-
-    async def summary(turns: object, max_tokens: int) -> str:
-        await asyncio.sleep(0)
-        return SAID
-
-    async def talk() -> ContextSession:
-        session = grown()
-        plan = session.background.plan(0.15)
-        writing = asyncio.create_task(session.background.afulfil(plan, summary))
-        await session.aadd_assistant_turn("Meanwhile.")
-        await session.background.acommit(await writing)
-        return session
-
-    session = asyncio.run(talk())
-    assert (session.window.all_turns()[1].is_gist, session.window.all_turns()[-1].text) == (
-        True,
-        "Meanwhile.",
-    )
-
-
 @given(session_moves(12), st.integers(0, 30), st.sampled_from([0.0, 0.05, 0.2]))
 def test_wherever_it_was_planned_it_lands_or_is_refused(
     moves: list[Move], at: int, target: float

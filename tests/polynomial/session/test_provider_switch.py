@@ -68,12 +68,3 @@ def test_every_provider_takes_it(provider: Provider) -> None:
     session = seen()
     session.add(Turn("user", "And this?", parts=[STORED, IMAGE]))
     check(session.request(provider).messages, provider)
-
-
-def test_going_back_is_as_if_nobody_had_gone() -> None:
-    """The log is nobody's format."""
-    session = seen()
-    before = session.request("anthropic")
-    session.request("openai")
-    session.request("openai-responses")
-    assert session.request("anthropic") == before

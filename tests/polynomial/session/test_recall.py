@@ -22,6 +22,7 @@ from tests.polynomial.conversations import (
     WORDS,
     add_all,
     chat,
+    ids,
     recount,
     session_moves,
     session_of,
@@ -37,11 +38,6 @@ def compressed(*turns: Turn, target: float = 0.0, max_tokens: int = 2000) -> Con
     add_all(session, [Turn("user", "the task is to book a flight"), *turns])
     session.compress(target)
     return session
-
-
-def ids(session: ContextSession) -> list[str]:
-    """Return the resource ids of the view."""
-    return [turn.resource_id for turn in session.window.all_turns()]
 
 
 def stands_verbatim(session: ContextSession, *places: int) -> bool:

@@ -12,7 +12,7 @@ from polycontext.polynomial import (
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import Edit, FixedThreshold
 from polycontext.window import Splice
-from tests.polynomial.conversations import session_of, words
+from tests.polynomial.conversations import ids, session_of, words
 
 
 def squeezed(turns: int = 12, **options: object) -> ContextSession:
@@ -22,11 +22,6 @@ def squeezed(turns: int = 12, **options: object) -> ContextSession:
         session.add_user_turn(words(20, f"n{number}_"))
     session.compress(0.3)
     return session
-
-
-def ids(session: ContextSession) -> list[str]:
-    """Return the ids in the view."""
-    return [turn.resource_id for turn in session.window.all_turns()]
 
 
 def test_what_fits_comes_back_newest_first_and_below_the_low_mark() -> None:

@@ -1,22 +1,13 @@
-"""Repeated compression keeps the ledger and every PRESERVED turn.
-
-A published original lost both at the second compression.
-"""
-
-import pytest
+"""Repeated compressions lose no source of a gist."""
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
-from polycontext.window import ContextWindow, Turn
+from polycontext.window import Turn
 from tests.polynomial.conversations import (
     WORDS,
-    Engine,
     add_all,
     chat,
-    preserved,
-    recount,
     tool_atom,
-    with_engine,
     words,
 )
 
@@ -31,40 +22,6 @@ ROUND = [
     *tool_atom("search", 60, 30),
     Turn("assistant", words(50, "a")),
 ]
-
-times = pytest.mark.parametrize("times", [2, 10])
-
-
-def ledger_items(window: ContextWindow) -> dict[str, ResourceClass]:
-    """Return the class of every id in the ledger."""
-    return {resource_id: tag.resource_class for resource_id, tag in window.linearity.items()}
-
-
-@times
-@pytest.mark.parametrize("engine", ["machine", "table"])
-def test_compressing_a_session_again_keeps_ledger_and_preserved_turns(
-    times: int, engine: Engine
-) -> None:
-    """With turns between compressions, the ledger stays complete and PRESERVED turns unchanged."""
-    session = add_all(with_engine(engine, ContextSession(1500, counter=WORDS, auto=False)), TASK)
-    session.promote("t3", ResourceClass.PRESERVED)
-    for number in range(times):
-        add_all(session, ROUND)
-        session.add_user_turn(
-            f"You must never book seat {number}.", resource_class=ResourceClass.PRESERVED
-        )
-        known = ledger_items(session.window)
-        session.compress(0.2)
-        assert known.items() <= ledger_items(session.window).items()
-        kept = preserved(session)
-        assert len(kept) == 4 + number + 1
-        assert [turn for turn in session.window.all_turns() if turn in kept] == kept
-        texts = [message["content"] for message in session.messages()]
-        assert [text for text in texts if text in {turn.content for turn in kept}] == [
-            turn.content for turn in kept
-        ]
-        assert recount(session.messages(), WORDS) <= 1500
-    assert {turn.resource_id for turn in session.log()} <= ledger_items(session.window).keys()
 
 
 def test_gists_never_lose_their_sources() -> None:

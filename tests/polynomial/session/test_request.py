@@ -14,10 +14,8 @@ from polycontext.window import (
     ToolCall,
     Turn,
 )
-from polycontext.window.part_removal import says_all_of
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
-    preserved,
     recount,
     session_moves,
     session_of,
@@ -113,40 +111,6 @@ def test_whatever_is_handed_out_is_valid_and_within_budget(
                 continue
             get_format(provider).check(rendered.messages)
             assert recount(rendered.inline(), FAST, provider) <= 300
-
-
-@given(session_moves())
-def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -> None:
-    """All PRESERVED turns are in the final view, in order and unchanged.
-
-    Only a user turn without room may be truncated, and it is marked.
-    """
-    session = ContextSession(400, counter=FAST)
-    for turn, resource_class in moves:
-        try:
-            session.add(turn, resource_class)
-        except (ContextOverflowError, OrderError):
-            continue
-    kept = preserved(session)
-    names = [turn.resource_id for turn in kept]
-    view = {(turn.sources or [turn.resource_id])[0]: turn for turn in session.window.all_turns()}
-    assert [name for name in view if name in names] == names
-    truncated = [
-        turn
-        for turn in kept
-        if view[turn.resource_id].text.startswith(f"[Cut; the whole is {turn.resource_id} ")
-    ]
-    assert {turn.role for turn in truncated} <= {"user"}
-    kept = [turn for turn in kept if turn not in truncated]
-    assert all(says_all_of(view[turn.resource_id], turn) for turn in kept)
-    if leaves_no_gist(session):
-        return
-    messages = session.messages(allow_open=True)
-    assert all(
-        get_format("openai").render([turn]).messages[0] in messages
-        for turn in kept
-        if not turn.parts
-    )
 
 
 def test_the_output_is_what_readers_see() -> None:

@@ -1,9 +1,7 @@
 """Forgotten words are gone everywhere, and expired words only from the log."""
 
-import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +9,13 @@ import pytest
 from polycontext.base import InvalidDataError, InvalidOptionError, PolycontextError
 from polycontext.linearity import UnknownResourceError
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.journal.events import CompressEvent, EraseEvent, TurnEvent
-from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
+from polycontext.polynomial.journal.events import TurnEvent
+from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure.projector import ContextProjector
 from polycontext.window import Part, Turn
-from tests.polynomial.conversations import WORDS, document, lines_of, session_of, text_of
+from tests.polynomial.conversations import WORDS, document, lines_of, session_of, text_of, texts
 from tests.polynomial.session.faulty import Counting, Ticking
-from tests.polynomial.session.test_time_travel import Least, said
+from tests.polynomial.session.test_time_travel import Least
 
 SECRET = "xyzzy-4711"  # noqa: S105 - nobody uses it
 
@@ -56,25 +54,6 @@ def long_talk(session: ContextSession, turns: int = 60) -> ContextSession:
             "the next."
         )
     return session
-
-
-def test_a_forgotten_turn_is_nowhere() -> None:
-    """A forgotten turn is gone from log, journal, view and gists, and all other turns stay."""
-    session = long_talk(session_of(900, clock=Ticking()), 40)
-    forgotten = next(turn for turn in session.log() if SECRET in turn.text)
-    before = session.log()
-    assert any(SECRET in turn.text for turn in session.window.all_turns() if turn.is_gist)
-    assert session.history.forget(forgotten.resource_id)
-    assert SECRET not in told(session)
-    assert [turn for turn in session.log() if turn.resource_id != forgotten.resource_id] == [
-        t for t in before if t is not forgotten
-    ]
-    assert (
-        session.log()[session.conversation.log.place(forgotten.resource_id)].text == "[forgotten]"
-    )
-    long_talk(session, 3)
-    session.compress(0.1)
-    assert SECRET not in told(session)
 
 
 def test_calls_stay_with_their_results() -> None:
@@ -169,44 +148,6 @@ def test_a_store_that_erases_nothing_says_so() -> None:
         session.history.retain(days=0)
 
 
-@pytest.mark.gate
-def test_words_are_in_no_byte_of_the_files(tmp_path: Path) -> None:
-    """Forgotten words are in no byte of the files, including snapshots, gists and SQLite's own."""
-    file = tmp_path / "s.db"
-    with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
-        long_talk(session, 160)
-        fork = session.history.fork("other")
-        secret = next(turn for turn in session.log() if SECRET in turn.text)
-        # Made by the search: an index of words.
-        assert {found.resource_id for found in session.history.search(SECRET)} == {
-            secret.resource_id
-        }
-        assert session.history.forget(secret.resource_id)
-        fork.close()
-        assert not session.history.search(SECRET)
-        for each in tmp_path.iterdir():
-            assert SECRET.encode() not in each.read_bytes()
-        store = SQLiteStore(file)
-        assert SECRET not in repr(store.load("s")) + repr(store.load("other"))
-        store.close()
-    with ContextSession.open(file, "s", 400, counter=WORDS) as again:
-        assert again.log() == session.log()
-        assert again.conversation.window == session.conversation.window
-
-
-def spoken(session: ContextSession) -> str:
-    """Return all words of a journal: those of turns, and of gists."""
-    turns = [event.turn for event in session.history.events() if isinstance(event, TurnEvent)]
-    edits = [event.edit for event in session.history.events() if isinstance(event, CompressEvent)]
-    return "".join(
-        turn.text
-        for turn in [
-            *turns,
-            *(turn for edit in edits for splice in edit.splices for turn in splice.turns),
-        ]
-    )
-
-
 # --- retention --------------------------------------------------------------------
 
 
@@ -235,24 +176,6 @@ def test_what_is_too_old_expires_and_the_view_stays() -> None:
     assert "[expired]" not in later.text
 
 
-@pytest.mark.gate
-def test_a_session_whose_log_expired_opens_as_it_was(tmp_path: Path) -> None:
-    """By replaying, and by the snapshots made since; and it is smaller than before."""
-    file = tmp_path / "s.db"
-    with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
-        long_talk(session, 160)
-        full = len(spoken(session))
-        session.history.retain(max_bytes=1000)
-        assert len(spoken(session)) < full / 5
-        long_talk(session, 80)
-        gists = [turn.text for turn in session.window.all_turns() if turn.is_gist]
-    with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as again:
-        assert again.conversation.window == session.conversation.window
-        assert list(again.conversation.past.batches) == list(session.conversation.past.batches)
-        assert dict(again.conversation.past.tellers) == dict(session.conversation.past.tellers)
-        assert [turn.text for turn in again.window.all_turns() if turn.is_gist] == gists
-
-
 def test_the_newest_words_stay_within_a_number_of_bytes() -> None:
     """The newest words within a number of bytes stay, and so does the whole view."""
     session = session_of(clock=Ticking())
@@ -264,7 +187,7 @@ def test_the_newest_words_stay_within_a_number_of_bytes() -> None:
     assert session.history.retain(max_bytes=300) == 0
     session.add_user_turn("x" * 500)
     assert session.history.retain(max_bytes=10) == 3
-    assert said(session)[-1] == "x" * 500
+    assert texts(session)[-1] == "x" * 500
 
 
 def test_age_is_reckoned_by_the_sessions_clock() -> None:
@@ -280,7 +203,7 @@ def test_age_is_reckoned_by_the_sessions_clock() -> None:
         session.history.retain(days=1e300) == session.history.retain(days=float("inf")) == 0
     )  # before there were days
     assert session.history.retain(days=1.4) == 1
-    assert said(session) == ["[expired]", "new"]
+    assert texts(session) == ["[expired]", "new"]
 
 
 @pytest.mark.parametrize(
@@ -293,7 +216,7 @@ def test_limits_that_are_none_are_refused(limits: dict[str, Any]) -> None:
     session.clear()
     with pytest.raises(InvalidOptionError):
         session.history.retain(**limits)
-    assert said(session)[0] == "the code is 7."
+    assert texts(session)[0] == "the code is 7."
 
 
 def test_forks_keep_what_expired_elsewhere() -> None:
@@ -302,7 +225,7 @@ def test_forks_keep_what_expired_elsewhere() -> None:
     fork = session.history.fork("other")
     session.clear()
     session.history.retain(days=0)
-    assert (said(session)[0], said(fork)[0]) == ("[expired]", "the code is 7.")
+    assert (texts(session)[0], texts(fork)[0]) == ("[expired]", "the code is 7.")
 
 
 def test_what_expired_can_still_be_forgotten() -> None:
@@ -333,16 +256,3 @@ def test_a_journal_that_says_erased_of_words_is_refused() -> None:
     })  # fmt: skip
     with pytest.raises(InvalidDataError, match="has words still"):
         ContextSession.history.load(lines_of(data), counter=WORDS)
-
-
-def test_tasks_forget_too() -> None:
-    """The twins do what the methods do."""
-
-    async def live() -> None:
-        session = spoken_twice()
-        assert await session.history.aforget("t1")
-        session.clear()
-        assert await session.history.aretain(days=0) == 1
-        assert isinstance(session.history.events()[-1], EraseEvent)
-
-    asyncio.run(live())

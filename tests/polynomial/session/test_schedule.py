@@ -1,7 +1,7 @@
 """A session compresses in idle time and at boundaries, and never while calls are open."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,25 +13,9 @@ from polycontext.polynomial import ContextMachine, ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ContextProjector, FixedThreshold
 from polycontext.pressure.schedule import LIFETIMES, Prices, Schedule, pays_idle
-from tests.polynomial.conversations import session_of, words
+from tests.polynomial.conversations import NOON, Clock, session_of, words
 
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MARKS = FixedThreshold(0.9, low=0.3)
-
-
-class Clock:
-    """Return the time, which passes when it is told to."""
-
-    now = NOON
-
-    def __call__(self) -> datetime:
-        """Return the time."""
-        return self.now
-
-    def wait(self, seconds: float) -> datetime:
-        """Let time pass."""
-        self.now += timedelta(seconds=seconds)
-        return self.now
 
 
 class Model:
@@ -72,11 +56,11 @@ def test_an_extract_waits_until_the_cache_has_expired() -> None:
     """Once, by a tick of the caller, in a thread or a task; a user who returns in time hits it."""
     clock = Clock()
     session = talked(clock, Schedule(LIFETIMES["anthropic"]))
-    assert session.tick(clock.wait(299)) == ()
-    assert session.tick(clock.wait(1)) == ("compress",)
+    assert session.tick(clock.wait(seconds=299)) == ()
+    assert session.tick(clock.wait(seconds=1)) == ("compress",)
     assert session.pressure < 0.6
     assert session.history.events()[-1].at == clock.now
-    assert asyncio.run(session.atick(clock.wait(3600))) == ()
+    assert asyncio.run(session.atick(clock.wait(seconds=3600))) == ()
     assert kinds(session) == ["compress"]
 
 
@@ -84,11 +68,11 @@ def test_without_a_tick_the_next_message_tells_that_time_passed() -> None:
     """A guard takes the time from the event: a host that never ticks loses nothing."""
     clock = Clock()
     session = talked(clock, Schedule(300))
-    clock.wait(299)
+    clock.wait(seconds=299)
     session.add_user_turn("In time.")
     assert kinds(session) == []
     session.add_assistant_turn("Yes.")
-    clock.wait(301)
+    clock.wait(seconds=301)
     session.add_user_turn("Too late.")
     assert kinds(session) == ["compress"]
     assert session.log()[-1].text == "Too late."
@@ -99,9 +83,9 @@ def test_a_model_is_asked_while_it_still_reads_the_cache() -> None:
     clock, model = Clock(), Model()
     projector = ContextProjector(model)
     session = talked(clock, Schedule(300, ahead=20), projector=projector)
-    assert session.tick(clock.wait(279)) == ()
+    assert session.tick(clock.wait(seconds=279)) == ()
     assert session.tick(clock.now + timedelta(seconds=21)) == ()
-    assert session.tick(clock.wait(1)) == ("compress",)
+    assert session.tick(clock.wait(seconds=1)) == ("compress",)
     assert model.asked > 0
 
 
@@ -110,7 +94,7 @@ def test_a_summary_that_costs_more_than_it_saves_is_not_written() -> None:
     clock = Clock()
     dear = Prices(1, 1_000, read=0.1)
     session = talked(clock, Schedule(300), prices=dear, projector=ContextProjector(Model()))
-    assert session.tick(clock.wait(290)) == ()
+    assert session.tick(clock.wait(seconds=290)) == ()
 
 
 def test_nothing_is_compressed_while_calls_are_open() -> None:
@@ -118,7 +102,7 @@ def test_nothing_is_compressed_while_calls_are_open() -> None:
     clock = Clock()
     session = talked(clock, Schedule(300, boundaries=["build"]))
     session.add_assistant_turn(tool_calls=[{"id": "c1", "name": "build", "arguments": "{}"}])
-    assert session.tick(clock.wait(9_000)) == ()
+    assert session.tick(clock.wait(seconds=9_000)) == ()
     session.add_tool_turn("Built.", tool_call_id="c1")
     assert kinds(session) == []
 
@@ -153,15 +137,15 @@ def test_an_undo_holds_until_the_next_turn() -> None:
     schedule = Schedule(300, boundaries=["finish"])
     session = talked(clock, schedule, **options)
     options |= {"clock": clock, "schedule": schedule}
-    assert session.tick(clock.wait(300)) == ("compress",)
+    assert session.tick(clock.wait(seconds=300)) == ("compress",)
     session.history.undo()
     for each in (session, session_of(300, **options)):
-        assert each.tick(clock.wait(6)) == ()
+        assert each.tick(clock.wait(seconds=6)) == ()
     session.send("finish")
     session.add_user_turn("On.")
     assert kinds(session) == ["compress", "undo", "finish"]
-    assert session.tick(clock.wait(299)) == ()
-    assert session.tick(clock.wait(1)) == ("compress",)
+    assert session.tick(clock.wait(seconds=299)) == ()
+    assert session.tick(clock.wait(seconds=1)) == ("compress",)
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -172,7 +156,7 @@ def test_a_tick_in_the_past_does_not_turn_the_journal_back(*, is_async: bool) ->
     call = {"id": "c", "name": "commit", "arguments": "{}"}
     session.add_assistant_turn(tool_calls=[call])
     session.add_tool_turn("Done.", tool_call_id="c")
-    clock.wait(60)
+    clock.wait(seconds=60)
     session.documents.patch("notes", lambda _: [{"op": "add", "path": "", "value": 1}])
     past = NOON - timedelta(hours=1)
     fired = asyncio.run(session.atick(past)) if is_async else session.tick(past)
@@ -185,7 +169,7 @@ def test_a_session_without_a_schedule_or_auto_stays(options: dict[str, Any]) -> 
     """The caller compresses."""
     clock = Clock()
     session = talked(clock, **{"schedule": Schedule(300), **options})
-    assert session.tick(clock.wait(9_000)) == ()
+    assert session.tick(clock.wait(seconds=9_000)) == ()
 
 
 @pytest.mark.parametrize(

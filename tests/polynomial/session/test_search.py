@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from polycontext import ContextOverflowError, ContextSession, ResourceClass
+from polycontext import ContextSession, ResourceClass
 from polycontext.pressure import ContextProjector
 from polycontext.testing import FAST
-from polycontext.window import ToolCall
 from polycontext.window.filler import OPENING
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -124,31 +123,6 @@ def session_at(told: ContextSession, revision: int) -> ContextSession:
     return ContextSession(600, counter=FAST, store=store)
 
 
-def test_search_finds_what_is_not_in_the_view() -> None:
-    """The best turn comes first; its id brings it back."""
-    told = session()
-    found = told.history.search("Which wall got shade-37?")
-    assert found[0].snippet.startswith("Wall 1 got")
-    assert len(told.history.search("coats", limit=3)) == 3
-    assert told.history.search("zebra") == told.history.search("") == ()
-    roomy = ContextSession(100_000, counter=FAST)
-    roomy.extend(told.log())
-    roomy.compress(0.002)
-    roomy.recall(roomy.history.search("shade-37")[0].resource_id)
-    assert any("shade-37" in turn.text and not turn.is_gist for turn in roomy.window.all_turns())
-
-
-def test_calls_are_searched_too() -> None:
-    """A search also finds the names and arguments of calls."""
-    told = ContextSession(4000, counter=FAST)
-    told.add_user_turn("Look.")
-    told.add_assistant_turn(None, [ToolCall("c1", "read_file", '{"path": "src/paint.py"}')])
-    told.add_tool_turn("red", tool_call_id="c1")
-    assert [found.snippet.split()[0] for found in told.history.search("src/paint.py")] == [
-        "read_file"
-    ]
-
-
 @pytest.mark.parametrize("provider", ["auto", "openai", "anthropic"])
 def test_a_list_that_the_assistant_begins_is_opened(provider: str) -> None:
     """A list that starts with the assistant gets one opening user line, which is reported."""
@@ -166,24 +140,4 @@ def test_a_list_that_the_assistant_begins_is_opened(provider: str) -> None:
     assert (
         ContextSession.from_messages(told.messages(), 4000, counter=FAST).window.all_turns()[0].text
         == OPENING
-    )
-
-
-def test_an_overflow_says_what_takes_the_room() -> None:
-    """Each kind of what cannot yield is named with its tokens, and the number named suffices."""
-    small = ContextSession(60, counter=FAST)
-    small.add_system("You paint houses, and never leave a wall wet over night.")
-    with pytest.raises(ContextOverflowError, match=r"preserved: \d+") as caught:
-        small.add_user_turn("Paint the house, " + "and the next one " * 20, oversize="error")
-    enough = ContextSession(caught.value.tokens, counter=FAST)
-    enough.add_system("You paint houses, and never leave a wall wet over night.")
-    enough.add_user_turn("Paint the house, " + "and the next one " * 20)
-    assert enough.messages()
-
-
-def test_a_session_shows_itself() -> None:
-    """Its name, state and size."""
-    assert (
-        repr(ContextSession(600, counter=FAST))
-        == "ContextSession('session', EMPTY, 0 turns, 0 of 600 tokens, 0 in the log)"
     )

@@ -1,40 +1,29 @@
 """The session: guards, cooldown, overflow, order, revisions, signals, reserve and messages."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
-from hypothesis import given
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextOverflowError,
-    ContextPressureError,
     ContextSession,
     ContextState,
 )
 from polycontext.pressure import AdaptiveThreshold, FixedThreshold, Signals
-from polycontext.testing import FAST
-from polycontext.testing.strategies import Move
 from polycontext.window import (
-    InvalidTurnError,
-    OrderError,
     ToolCall,
     Turn,
-    count_tools,
 )
 from tests.polynomial.conversations import (
     WORDS,
-    Engine,
     add_all,
     chat,
     recount,
-    session_moves,
     session_of,
     whole,
-    with_engine,
     words,
 )
 
@@ -43,42 +32,29 @@ ACCUMULATING, PRESSURED, COMPRESSED = (
     ContextState.PRESSURED,
     ContextState.COMPRESSED,
 )
-engines = pytest.mark.parametrize("engine", ["machine", "table"])
 
 
 # --- guards, hysteresis, cooldown --------------------------------------------
 
 
-@engines
-def test_exactly_the_high_mark_is_not_pressured(engine: Engine) -> None:
+def test_exactly_the_high_mark_is_not_pressured() -> None:
     """A pressure of exactly 0.70 is not pressured; one token more is."""
-    session = with_engine(engine, session_of(1000, auto=False))
+    session = session_of(1000, auto=False)
     session.add_user_turn(words(696))
     assert (session.pressure, session.state) == (0.7, ACCUMULATING)
     session.add_assistant_turn("")
     assert session.state is PRESSURED
 
 
-@engines
 @pytest.mark.parametrize("cooldown", [0, 1, 2, 4])
-def test_cooldown_counts_turns_since_the_compression(cooldown: int, engine: Engine) -> None:
+def test_cooldown_counts_turns_since_the_compression(cooldown: int) -> None:
     """The state stays COMPRESSED for `cooldown` turns after each compression."""
-    session = add_all(with_engine(engine, session_of(auto=False, cooldown=cooldown)), chat(3))
+    session = add_all(session_of(auto=False, cooldown=cooldown), chat(3))
     for _ in range(2):
         session.compress(0.5)
         states = [session.add(turn).state for turn in chat(6, 3)]
         assert states.count(COMPRESSED) == max(0, cooldown - 1)
         assert states == sorted(states, reverse=True)
-
-
-def test_without_auto_a_pressured_session_waits_for_its_caller() -> None:
-    """With ``auto=False`` a pressured session refuses turns until its caller compresses."""
-    session = add_all(session_of(400, auto=False), chat(12, 20))
-    assert session.state is PRESSURED
-    with pytest.raises(ContextPressureError):
-        session.add_user_turn("and another thing")
-    assert session.compress().compressed
-    assert session.add_user_turn("and another thing").state is COMPRESSED
 
 
 def test_with_auto_a_pressured_session_compresses_before_the_next_turn() -> None:
@@ -105,10 +81,9 @@ def test_a_high_mark_at_the_end_of_the_window_keeps_the_view_within_budget(size:
             session.compress(0.1)
 
 
-@engines
-def test_signals_move_the_threshold(engine: Engine) -> None:
+def test_signals_move_the_threshold() -> None:
     """Errors lower the high mark and progress raises it."""
-    session = with_engine(engine, session_of(auto=False, threshold=AdaptiveThreshold()))
+    session = session_of(auto=False, threshold=AdaptiveThreshold())
     session.add_user_turn(words(596))
     assert session.state is ACCUMULATING
     session.background.signal(Signals(error_rate=1.0))
@@ -123,13 +98,10 @@ def test_signals_move_the_threshold(engine: Engine) -> None:
 # --- overflow ---------------------------------------------------------------
 
 
-@engines
 @pytest.mark.parametrize("auto", [True, False])
-def test_a_turn_that_could_never_fit_is_refused_with_both_numbers(
-    engine: Engine, *, auto: bool
-) -> None:
+def test_a_turn_that_could_never_fit_is_refused_with_both_numbers(*, auto: bool) -> None:
     """The error names what the request would need at least and the budget; nothing changes."""
-    session = with_engine(engine, session_of(100, auto=auto))
+    session = session_of(100, auto=auto)
     session.add_system(words(10, "s"))
     session.add_user_turn(words(20, "task"))
     before = whole(session)
@@ -156,64 +128,7 @@ def test_overflow_while_pressured_leaves_no_trace() -> None:
     pytest.fail("no turn was refused")
 
 
-ADD_BIG: dict[str, Callable[[ContextSession], object]] = {
-    "blocking": lambda session: session.add_user_turn(words(900, "big")),
-    "async": lambda session: asyncio.run(session.aadd_user_turn(words(900, "big"))),
-}
-
-
-@pytest.mark.parametrize("add", ADD_BIG.values(), ids=ADD_BIG.keys())
-def test_a_turn_that_only_fits_the_harshest_compression_is_accepted(
-    add: Callable[[ContextSession], object],
-) -> None:
-    """If the low mark does not free enough, the session compresses as far as necessary."""
-    session = session_of(1000)
-    session.add_user_turn(words(10, "task"))
-    session.add_assistant_turn(words(800, "long"))
-    projector, threshold = session.policy.projector, session.policy.threshold
-    gentlest = projector.commit(
-        session.window,
-        projector.fulfil(projector.plan_between(session.window, threshold.low, threshold.high())),
-    )
-    assert gentlest.tokens_after + 904 + 3 > 1000
-    add(session)
-    assert recount(session.messages(), WORDS) <= 1000
-
-
-def test_reserve_and_tools_are_taken_off_the_window() -> None:
-    """Reserve and tool definitions are subtracted from the window."""
-    tools = [
-        {
-            "type": "function",
-            "function": {
-                "name": "search",
-                "description": "find a flight",
-                "parameters": {"type": "object"},
-            },
-        }
-    ]
-    session = session_of(1000, reserve=200, tools=tools)
-    assert session.window.max_tokens == 1000 - 200 - count_tools(WORDS, tools) < 800
-
-
-@pytest.mark.parametrize("reserve", [100, 1000])
-def test_a_reserve_that_leaves_nothing_is_refused(reserve: int) -> None:
-    """A reserve must be a number of tokens that leaves some."""
-    with pytest.raises(ContextOverflowError) as caught:
-        session_of(100, reserve=reserve)
-    assert (caught.value.tokens, caught.value.max_tokens) == (reserve, 100)
-
-
 # --- order, payloads, revisions -----------------------------------------------
-
-
-def test_text_that_cannot_be_stored_is_refused() -> None:
-    """A lone surrogate never gets in."""
-    session = add_all(session_of(), chat(1))
-    before = whole(session)
-    with pytest.raises(InvalidTurnError, match="surrogate"):
-        session.add_assistant_turn("caf\ud800")
-    assert whole(session) == before
 
 
 def test_the_count_of_a_turn_is_the_sessions_own() -> None:
@@ -249,10 +164,9 @@ def test_a_failing_clock_changes_nothing() -> None:
 # --- promote, clear, log --------------------------------------------------------
 
 
-@engines
-def test_clear_forgets_the_view_and_keeps_log_and_ledger(engine: Engine) -> None:
+def test_clear_forgets_the_view_and_keeps_log_and_ledger() -> None:
     """`clear` empties the view, keeps log and ledger, and new ids are unused ones."""
-    session = add_all(with_engine(engine, session_of(auto=False)), chat(6))
+    session = add_all(session_of(auto=False), chat(6))
     log, ledger = session.log(), session.window.linearity
     assert session.clear().state is ContextState.EMPTY
     assert (len(session.window), session.pressure, session.log(), session.window.linearity) == (
@@ -264,23 +178,6 @@ def test_clear_forgets_the_view_and_keeps_log_and_ledger(engine: Engine) -> None
     session.add_user_turn("a new task")
     assert session.log()[-1].resource_id not in {turn.resource_id for turn in log}
     assert session.window.linearity.get(session.log()[-1].resource_id) is ResourceClass.PRESERVED
-
-
-@given(session_moves())
-def test_the_log_keeps_every_accepted_turn_in_order(moves: list[Move]) -> None:
-    """The log holds exactly the accepted turns, in order and verbatim, despite compressions."""
-    session = ContextSession(300, counter=FAST)
-    accepted = []
-    for turn, resource_class in moves:
-        try:
-            session.add(turn, resource_class)
-        except (ContextOverflowError, OrderError):
-            continue
-        accepted.append(turn)
-    said = [(turn.role, turn.content, turn.tool_calls, turn.tool_call_id) for turn in session.log()]
-    assert said == [
-        (turn.role, turn.content, turn.tool_calls, turn.tool_call_id) for turn in accepted
-    ]
 
 
 def _asks_again(session: ContextSession, number: int, result: str) -> str:

@@ -17,7 +17,7 @@ from polycontext.polynomial.journal.events import CompressEvent, Event, ResizeEv
 from polycontext.polynomial.machine.step import allow_truncation, is_over_budget
 from polycontext.pressure import FixedThreshold, Signals
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
-from tests.polynomial.conversations import document, lines_of, session_of, words
+from tests.polynomial.conversations import document, lines_of, session_of, texts, words
 from tests.polynomial.session.faulty import Counting, heard_of, seeded
 
 
@@ -62,7 +62,7 @@ def test_a_state_that_no_guard_says_is_settled_at_the_end_of_a_journal() -> None
     again = ContextSession.history.load(lines_of(saved), counter=session.window.counter)
     assert again.state == ContextState.ACCUMULATING
     again.add_user_turn("and on")
-    assert [turn.text for turn in again.log()] == ["hello", "and on"]
+    assert texts(again) == ["hello", "and on"]
 
 
 # --- every commit leaves a deliverable session -------------------------------------------

@@ -27,16 +27,12 @@ from tests.polynomial.conversations import (
     session_moves,
     session_of,
     text_of,
+    texts,
     tool_atom,
     words,
 )
 
 THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
-
-
-def texts(session: ContextSession) -> list[str]:
-    """Return what the log says."""
-    return [turn.text for turn in session.log()]
 
 
 # --- taking in ---------------------------------------------------------------------
@@ -264,19 +260,3 @@ def test_tasks_do_the_same() -> None:
         return session
 
     assert len(asyncio.run(work()).log()) == 40
-
-
-@pytest.mark.parametrize("awaited", [False, True])
-def test_what_another_writer_was_first_with_is_seen(awaited: bool) -> None:
-    """Two sessions that follow one list over one store see, or undo, each other's additions."""
-    store, turns = InMemoryStore(), chat(6)
-    session, other = (session_of(store=store) for _ in range(2))
-    session.sync(turns[:2])
-    other.sync([*turns[:2], Turn("user", "Otherwise.")])
-    if awaited:
-        asyncio.run(session.asynced(turns, turns))
-    else:
-        session.sync(turns, turns)
-    assert texts(session) == [turn.text for turn in turns]
-    assert session.view()[-1].handle is turns[-1]
-    assert texts(other.history.refresh()) == texts(session)

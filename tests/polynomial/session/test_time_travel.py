@@ -16,15 +16,10 @@ from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextItem
 from tests.house import sizes
-from tests.polynomial.conversations import session_of, words
+from tests.polynomial.conversations import session_of, texts, words
 from tests.polynomial.session.faulty import Counting, Ticking
 
 CALL = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
-
-
-def said(session: Any) -> list[str]:
-    """Return the texts of the log."""
-    return [turn.text for turn in session.log()]
 
 
 def spoken(*texts: str, **options: Any) -> ContextSession:
@@ -92,14 +87,18 @@ def test_an_edit_attaches_something_else() -> None:
         "And of that?",
         [ContextItem("print(2)", "code", metadata={"filename": "b.py"})],
     )
-    assert ["print(1)" in said(session)[0], "print(2)" in said(session)[1], said(session)[2:]] == [
+    assert [
+        "print(1)" in texts(session)[0],
+        "print(2)" in texts(session)[1],
+        texts(session)[2:],
+    ] == [
         True,
         True,
         ["And of that?"],
     ]
     other = ContextItem("print(3)", "code", metadata={"filename": "c.py"})
     asyncio.run(session.history.aedit(session.log()[-1].resource_id, "Or of this?", [other]))
-    assert ["print(3)" in said(session)[2], said(session)[3:]] == [True, ["Or of this?"]]
+    assert ["print(3)" in texts(session)[2], texts(session)[3:]] == [True, ["Or of this?"]]
 
 
 def test_an_edit_is_one_commit() -> None:
@@ -119,7 +118,7 @@ def test_only_what_the_user_said_is_edited(resource_id: str) -> None:
     session = spoken("one", "two")
     with pytest.raises((InvalidOptionError, UnknownResourceError)):
         session.history.edit(resource_id, "else")
-    assert said(session) == ["one", "two"]
+    assert texts(session) == ["one", "two"]
 
 
 def test_an_answer_is_made_anew_with_all_its_calls() -> None:
@@ -129,9 +128,9 @@ def test_an_answer_is_made_anew_with_all_its_calls() -> None:
     session.add_tool_turn("seen", tool_call_id="c1")
     session.add_assistant_turn("four")
     session.history.regenerate()
-    assert said(session) == ["one", "two", "three"]
+    assert texts(session) == ["one", "two", "three"]
     session.add_assistant_turn("another")
-    assert said(session)[-1] == "another"
+    assert texts(session)[-1] == "another"
 
 
 def test_without_a_user_there_is_nothing_to_answer() -> None:
@@ -159,10 +158,10 @@ def test_a_time_is_a_moment() -> None:
     """As it stood before the first event that is later; before all and behind all as well."""
     session = spoken("one", "two", "three")
     second = session.log()[1].timestamp
-    assert said(session.history.at(second)) == ["one", "two"]
-    assert said(session.history.at(second - timedelta(microseconds=1))) == ["one"]
-    assert said(session.history.at(datetime(1990, 1, 1, tzinfo=UTC))) == []
-    assert said(session.history.at(datetime(2990, 1, 1, tzinfo=UTC))) == ["one", "two", "three"]
+    assert texts(session.history.at(second)) == ["one", "two"]
+    assert texts(session.history.at(second - timedelta(microseconds=1))) == ["one"]
+    assert texts(session.history.at(datetime(1990, 1, 1, tzinfo=UTC))) == []
+    assert texts(session.history.at(datetime(2990, 1, 1, tzinfo=UTC))) == ["one", "two", "three"]
 
 
 def test_a_past_session_reads_and_does_not_write() -> None:
@@ -201,10 +200,10 @@ def test_a_past_session_refuses_what_is_written() -> None:
             act(past)
     assert session.conversation is before
     assert past.history.refresh().history.revision == 2
-    assert said(past.history.at(1)) == ["one"]
+    assert texts(past.history.at(1)) == ["one"]
     fork = past.history.fork("branch")
     fork.add_user_turn("else")
-    assert said(fork) == ["one", "two", "else"]
+    assert texts(fork) == ["one", "two", "else"]
 
 
 def test_a_rewind_takes_no_turn_that_left_the_log() -> None:
@@ -215,10 +214,10 @@ def test_a_rewind_takes_no_turn_that_left_the_log() -> None:
     for unknown in (third, "t99"):
         with pytest.raises(UnknownResourceError):
             session.history.rewind(unknown)
-    assert said(session.history.at(third)) == ["one", "two", "three"]
+    assert texts(session.history.at(third)) == ["one", "two", "three"]
     session.history.rewind(revision)
     session.history.rewind(third)
-    assert said(session) == ["one", "two", "three"]
+    assert texts(session) == ["one", "two", "three"]
 
 
 def test_a_fork_keeps_the_options_and_lives_by_itself(tmp_path: Path) -> None:
@@ -236,7 +235,7 @@ def test_a_fork_keeps_the_options_and_lives_by_itself(tmp_path: Path) -> None:
     fork.close()
     assert ContextSession.history.list_sessions(tmp_path / "s.db") == ("first", "second")
     with ContextSession.open(tmp_path / "s.db", "first", 500) as again:
-        assert said(again) == ["one"]
+        assert texts(again) == ["one"]
 
 
 def test_a_fork_takes_no_id_that_is_there() -> None:
@@ -274,7 +273,7 @@ def test_a_store_that_shares_nothing_is_given_a_copy() -> None:
     session.add_user_turn("one")
     fork = session.history.fork("second")
     fork.add_assistant_turn("two")
-    assert (said(session), said(fork)) == (["one"], ["one", "two"])
+    assert (texts(session), texts(fork)) == (["one"], ["one", "two"])
 
 
 @pytest.mark.gate
@@ -302,7 +301,7 @@ def test_writers_see_that_another_went_back() -> None:
         ahead.history.rewind(to)
         ahead.add_user_turn("else")
         behind.add_assistant_turn("answer")
-        assert said(behind) == [*(f"n{number}" for number in range(to)), "else", "answer"]
+        assert texts(behind) == [*(f"n{number}" for number in range(to)), "else", "answer"]
         assert (behind.machine.context_state, behind.machine.window) == (
             behind.state,
             behind.window,
@@ -312,25 +311,6 @@ def test_writers_see_that_another_went_back() -> None:
             "user_turn",
             "assistant_turn",
         ]
-
-
-def test_tasks_go_back_too(tmp_path: Path) -> None:
-    """The twins do what the methods do."""
-
-    async def live() -> None:
-        async with await ContextSession.aopen(tmp_path / "s.db", "s", 8000) as session:
-            await session.aadd_user_turn("one")
-            await session.aadd_assistant_turn("two")
-            await session.history.aregenerate()
-            await session.history.aedit("t1", "three")
-            assert said(session) == ["three"]
-            await session.history.arewind(2)
-            assert said(await session.history.aat(1)) == ["one"]
-            fork = await session.history.afork("other")
-            await fork.aclose()
-            assert said(session) == ["one", "two"]
-
-    asyncio.run(live())
 
 
 def test_a_file_that_went_back_behind_its_snapshot_opens_by_a_new_one(tmp_path: Path) -> None:
@@ -347,5 +327,5 @@ def test_a_file_that_went_back_behind_its_snapshot_opens_by_a_new_one(tmp_path: 
     assert again.conversation == session.conversation
     assert again.conversation.joints == session.conversation.joints
     again.history.rewind(280)
-    assert said(again) == said(session.history.at(280))
+    assert texts(again) == texts(session.history.at(280))
     store.close()

@@ -1,7 +1,6 @@
 """Timers of a machine: data of the journal, fired by `tick`."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,8 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextMachine, ContextSession, IllegalDirectionError
 from polycontext.polynomial.machine import after
 from polycontext.pressure import AdaptiveThreshold
-from tests.polynomial.conversations import WORDS, text_of
+from tests.polynomial.conversations import WORDS, Clock, text_of
 
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FROM = ContextMachine.accumulating
 
 
@@ -27,22 +25,6 @@ class Waiting(ContextMachine):
     approve = approval.to(FROM) | reminded.to(FROM)
     remind = approval.to(reminded, cond=after(1_800))
     expire = reminded.to(FROM, cond=after(1_800))
-
-
-class Clock:
-    """A clock that is set."""
-
-    def __init__(self) -> None:
-        self.now = NOON
-
-    def __call__(self) -> datetime:
-        """Return the time."""
-        return self.now
-
-    def wait(self, **time: float) -> datetime:
-        """Let time pass."""
-        self.now += timedelta(**time)
-        return self.now
 
 
 def asked(path: Path, clock: Clock) -> ContextSession:

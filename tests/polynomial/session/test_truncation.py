@@ -216,27 +216,3 @@ def test_a_pinned_result_keeps_the_results_beside_it_only_while_there_is_room(
         session.add_assistant_turn(words(20, "a"))
         session.add_user_turn(words(20, "q"))
     assert session_of(budget, store=store).messages() == session.messages()
-
-
-@pytest.mark.parametrize("how", ["add", "pin"])
-def test_what_is_pinned_leaves_room_for_the_results_of_open_calls(how: str) -> None:
-    """A pin that leaves none is refused, or the result comes in without it; no call stays open."""
-    session = session_of(150)
-    session.add_user_turn(words(20, "t"))
-    calls = [
-        {"id": f"c{n}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-        for n in range(4)
-    ]
-    session.add_assistant_turn(None, calls)
-    chosen = "PRESERVED" if how == "add" else None
-    session.add_tool_turn(words(90, "r"), tool_call_id="c0", resource_class=chosen)
-    pinned = session.log()[-1].resource_id
-    if how == "pin":
-        with pytest.raises(ContextOverflowError):
-            session.pin(pinned)
-    for number in range(1, 4):
-        session.add_tool_turn(words(90, f"r{number}_"), tool_call_id=f"c{number}")
-    session.add_assistant_turn("Done.")
-    session.add_user_turn("Go on.")
-    assert recount(session.messages(), WORDS) <= 150
-    assert session.window.linearity.get(pinned) is ResourceClass.REQUIRED

@@ -23,6 +23,7 @@ from polycontext.polynomial.stores import SQLiteStore
 from polycontext.pressure import ConflictError, FloorError, Fulfilment, NativeGist, removal
 from polycontext.window import Part, Turn
 from polycontext.window.providers import Provider
+from tests.polynomial.conversations import ids, texts
 
 
 def session_of(turns: int = 20, **options: Any) -> ContextSession:
@@ -38,11 +39,6 @@ def requests(session: ContextSession) -> list[str]:
     """Return the request to every provider, as text."""
     made = (session.request(provider, allow_open=True) for provider in Provider)
     return [repr((each.messages, each.system)) for each in made]
-
-
-def ids(session: ContextSession) -> list[str]:
-    """Return the ids of the view."""
-    return [turn.resource_id for turn in session.window.all_turns()]
 
 
 def replayed(session: ContextSession) -> bool:
@@ -140,9 +136,7 @@ def test_what_was_forgotten_stays_forgotten() -> None:
     session.compress(0.02)
     session.history.forget("t3")
     session.history.undo()
-    assert [turn.text for turn in session.window.all_turns()] == [
-        turn.text for turn in session.log()
-    ]
+    assert [turn.text for turn in session.window.all_turns()] == texts(session)
     assert session.window.all_turns()[2].text == "[forgotten]"
     session.history.forget("t4")
     session.history.undo()

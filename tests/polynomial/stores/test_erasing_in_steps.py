@@ -17,7 +17,7 @@ from polycontext.polynomial.stores import (
     sqlite_schema,
 )
 from polycontext.polynomial.stores.file_lock import FileLock
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, texts
 
 STEP = 65_536
 
@@ -87,7 +87,7 @@ def test_no_byte_is_left_whatever_others_write_meanwhile(
         assert len(written) > len(chosen[::9]) * path.stat().st_size / STEP
         assert ContextSession.history.delete(path, "goes")
         assert b"quittengelee" not in raw(path)
-        assert [turn.text for turn in others.log()] == written
+        assert texts(others) == written
     assert b"quittengelee" not in raw(path)
     assert is_whole(path)
     with opened(path, "stays") as stays:

@@ -9,7 +9,7 @@ import pytest
 
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, texts
 
 Change = Callable[[Path], object]
 
@@ -63,11 +63,6 @@ def path(tmp_path: Path) -> Path:
 def opened(path: Path) -> ContextSession:
     """Return a small session in a file."""
     return ContextSession.open(path, "s", max_tokens=1000, counter=WORDS)
-
-
-def texts(session: ContextSession) -> list[str]:
-    """Return what was said."""
-    return [turn.text for turn in session.log()]
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -229,19 +229,3 @@ def test_a_store_on_a_full_disk_is_read(tmp_path: Path, *, is_open: bool) -> Non
             assert len(again.history.search("plum", 50)) == 21
         if session is not None:
             session.close()
-
-
-def test_a_search_in_parts_finds_what_a_whole_one_finds(tmp_path: Path) -> None:
-    """Whether the index is stored, in memory, or half of it in each: the same turns and scores."""
-    path = tmp_path / "sessions.db"
-    filled(path)
-    store = SQLiteStore(path, timeout=0)
-    found = []
-    for _ in range(2):
-        lock = FileLock(path.with_name("sessions.db.lock"))
-        assert lock.acquire(0)
-        found.append(store.search("s", "plum 7", 50))
-        lock.release()
-        found.append(store.search("s", "plum 7", 50))
-    assert found[0] == found[1] == found[2] == found[3]
-    store.close()

@@ -1,7 +1,5 @@
 """Searching a log: what is found, in which order, and what is left of the words of who is gone."""
 
-import copy
-import pickle
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -207,15 +205,6 @@ def test_what_was_said_is_found_whatever_stands_beside_it(before: str, behind: s
     assert len(only.snippet) <= SNIPPET
 
 
-def test_a_long_question_is_looked_for_by_its_first_words(session: ContextSession) -> None:
-    """A page that somebody pasted is no reason to refuse."""
-    said(session, "first", "last")
-    page = "first " + " ".join(f"word{number}" for number in range(100_000)) + " last"
-    assert found(session, page) == ["first"]
-    assert len(AskedWords.of(page).stems) == MOST_TERMS
-    assert found(session, " ".join(f'"phrase {number}"' for number in range(200))) == []
-
-
 @pytest.mark.parametrize("piece", ["a/", "a.", "ab ", "快", "a-é/", 'a/"b c" '])
 @pytest.mark.parametrize("quotes", ["", '"'])
 def test_a_query_asks_for_few_words_however_long_it_is(
@@ -271,17 +260,6 @@ def test_what_is_no_search_is_refused(session: ContextSession, text: Any, limit:
     said(session, "a")
     with pytest.raises(InvalidOptionError, match=r"text|limit"):
         session.history.search(text, limit)
-
-
-def test_a_copy_is_searched_by_itself() -> None:
-    """The index stays behind; what is said to the copy is not found in the original."""
-    session = ContextSession(2_000, counter=FAST)
-    said(session, "parcel one")
-    assert found(session, "parcel") == ["parcel one"]
-    for again in (copy.deepcopy(session), pickle.loads(pickle.dumps(session))):  # noqa: S301 - ours
-        said(again, "parcel two")
-        assert len(found(again, "parcel")) == 2
-    assert found(session, "parcel") == ["parcel one"]
 
 
 def test_an_index_in_memory_begins_anew_for_another_log() -> None:

@@ -3,7 +3,6 @@
 import pickle
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 from zlib import compress, decompress
 
@@ -13,13 +12,11 @@ from attrs import evolve
 
 from polycontext.base import Column, InvalidDataError, PolycontextError
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.polynomial import ContextSession, Conversation, replay
+from polycontext.polynomial import Conversation, replay
 from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.journal.log import StoredTurns
 from polycontext.polynomial.journal.snapshots import EVERY, due, restored, snapshot_of
 from polycontext.polynomial.stores import Opened, Stored
-from polycontext.pressure import ContextProjector, ExtractiveSummariser
-from polycontext.pressure.notes.candidates import Candidates
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Sources
 from tests.house import seeds
@@ -225,96 +222,3 @@ def test_a_ledger_is_told_by_its_columns() -> None:
     assert again == newer
     assert again.tag("t4200", ResourceClass.REQUIRED) == newer.tag("t4200", ResourceClass.REQUIRED)
     assert Column.of(range(5)).changed_since(Column.of(())) == []
-
-
-LATELY = (
-    "Set the timeout of pump {n} to {m} s in src/pump{n}.py.",
-    (
-        "Done: I changed src/pump{n}.py; the timeout of pump {n} is {m} s now. Next I'll check "
-        "valve {m}."
-    ),
-    "From now on, never restart pump {n}. Its id is QX{m}-{n}.",
-    (
-        'Error: {{"pump": {n}, "status": "stuck", "total": {m}}} in line {m}. We decided to use '
-        "port {m} because of it."
-    ),
-)
-
-
-def talked(session: ContextSession, first: int, last: int) -> None:
-    """Add turns with much for a summariser to read: changing facts, demands, errors and plans."""
-    for number in range(first, last):
-        text = LATELY[number % 4].format(n=number % 7, m=number % 31)
-        session.add(Turn("user" if number % 2 == 0 else "assistant", text))
-        if number % 50 == 49:
-            call = {
-                "id": "c",
-                "type": "function",
-                "function": {"name": "read", "arguments": f'{{"path": "src/pump{number % 7}.py"}}'},
-            }
-            session.add_assistant_turn(None, [call])
-            session.add_tool_turn(f"timeout = {number % 31}\nretries = {number}", tool_call_id="c")
-
-
-@pytest.mark.gate
-@pytest.mark.parametrize(
-    "summariser",
-    [ExtractiveSummariser(), ExtractiveSummariser(ids=True, frozen=1, query_bonus=2.5)],
-)
-def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) -> None:
-    """A snapshot keeps what the summariser has read, so gists are the same and old turns unread."""
-
-    def session_of(conversation: Conversation | None = None) -> ContextSession:
-        made = ContextSession(
-            600,
-            counter=WORDS,
-            projector=ContextProjector(summariser),
-            clock=lambda: datetime(2026, 1, 1, tzinfo=UTC),
-        )
-        if conversation is not None:
-            made._writer.store.append("session", 0, session.history.events(), {})
-            made._writer.stored = made._writer.conversation = conversation
-        return made
-
-    session = session_of()
-    empty = session.conversation
-    talked(session, 0, 240)
-    now, events = session.conversation, session.history.events()
-    snapshot = snapshot_of(empty, now)
-    reads: list[tuple[int, int]] = []
-
-    def turns(first: int, last: int) -> tuple[Turn, ...]:
-        reads.append((first, last))
-        return tuple(
-            event.turn for event in events[first - 1 : last] if isinstance(event, TurnEvent)
-        )
-
-    there = restored(
-        Opened(
-            [(now.revision, snapshot.piece)], snapshot.head, Stored((), {}, now.revision), turns
-        ),
-        empty,
-    )
-    assert there == now
-    assert there is not None
-    known, found = now.past.remembered(), there.past.remembered()
-    assert known is not None
-    assert found is not None
-    assert found[:3] == known[:3]
-    assert found[3].to_json() == known[3].to_json()
-    assert found[2] == now.past.batches.length, "what was read last is behind all that yielded"
-    replayed_one, restored_one = session_of(replay(events, empty)), session_of(there)
-    for each in (session, replayed_one, restored_one):
-        talked(each, 240, 300)
-        each.compress(0.2, query="which pump is stuck?")
-    assert restored_one.conversation == session.conversation == replayed_one.conversation
-
-
-@pytest.mark.parametrize("text", [
-    b"[]", b"[1]", b"null", b"[[1],[],[[],[],[],[],[]],[],0,0,[],[]]",
-    b"[[],[[1,[2]]],[[],[],[],[],[]],[],0,0,[],[]]",
-])  # fmt: skip
-def test_what_are_no_candidates_is_refused(text: bytes) -> None:
-    """By an error that a snapshot knows as its own."""
-    with pytest.raises((ValueError, TypeError, IndexError)):
-        Candidates.from_json(text)
