@@ -25,7 +25,7 @@ def broken_by(view: Sequence[Message], messages: Sequence[Message], max_tokens: 
     """Return the gates that a single view breaks."""
     faults = {
         "over budget": request_tokens(view) > max_tokens,
-        "invalid": not is_valid(view, open_tail=bool(messages[-1].get("tool_calls"))),
+        "invalid": not _is_valid(view, open_tail=bool(messages[-1].get("tool_calls"))),
         "system or task lost": lost(view, messages),
     }
     return [gate for gate, broken in faults.items() if broken]
@@ -58,7 +58,7 @@ def written(messages: Sequence[Message]) -> str:
     return json.dumps(messages)
 
 
-def is_valid(messages: Sequence[Message], *, open_tail: bool = False) -> bool:
+def _is_valid(messages: Sequence[Message], *, open_tail: bool) -> bool:
     """Return whether the provider would accept a list."""
     try:
         check(list(messages), PROVIDER, allow_open_tail=open_tail)
