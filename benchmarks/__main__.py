@@ -40,15 +40,15 @@ BOARDS = (
     "--with",
     "compactbench==0.1.0",
 )
-CACHE_PEERS = ("--with", "langchain", "--with", "haystack-ai")
+CACHE_PEERS = ("--with", "langchain")
 RETENTION_PEER = ("--no-dev", "--extra", "cli", "--with")
 
 
 def command(name: str, arguments: Sequence[str]) -> Sequence[str]:
     """Return the command that runs a benchmark.
 
-    >>> command("retention_peer", ["litellm", "--seed", "1"])[-6:]
-    ['benchmarks.retention', 'peers', '--peer', 'litellm', '--seed', '1']
+    >>> command("retention_peer", ["langchain-core", "--set", "tau"])[-4:]
+    ['benchmarks.retention', 'peers', '--set', 'tau']
     """
     run = ("python", "-m", BENCHMARKS[name][0])
     match name, *arguments:
@@ -59,7 +59,7 @@ def command(name: str, arguments: Sequence[str]) -> Sequence[str]:
         case "rules", "train":
             return [*ALONE, "--with", "scikit-learn", *run, "train"]
         case "retention_peer", peer, *rest:
-            return [*ALONE, *RETENTION_PEER, peer, *run, "peers", "--peer", peer, *rest]
+            return [*ALONE, *RETENTION_PEER, peer, *run, "peers", *rest]
         case _:
             return [sys.executable, *run[1:], *arguments]
 

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.budget.row import Found, Row, Scale
 from benchmarks.conversation import InstantSummariser, RememberingCounter, turns
 from benchmarks.retention.methods import Asked
-from benchmarks.retention.peers import adapted, is_installed
+from benchmarks.retention.peers import PEER, is_installed, trimmed
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import ContextProjector, Summariser
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter, Turn, count_turn
@@ -18,7 +18,6 @@ from polycontext.window.providers import get_format
 
 BUDGET = 8_000
 SAMPLE = 1_000
-PEER = "langchain-core"
 DRIVEN = 10_000
 LOOKS = 12
 """The number of lengths at which the peer is timed; its time is interpolated between them."""
@@ -224,7 +223,7 @@ def peer_rows(scale: Scale) -> Iterator[Row]:
         f"drive {DRIVEN:,} turns with compression at 8k budget, beside langchain-core "
         "`trim_messages`"
     )
-    if not is_installed(PEER):
+    if not is_installed():
         yield Row(
             work,
             notes=(
@@ -239,13 +238,13 @@ def peer_rows(scale: Scale) -> Iterator[Row]:
     scale.tell("driving a session")
     own = _driven(conversation)
     messages = get_format("openai").render(conversation).messages
-    trim, lengths = adapted(PEER), [DRIVEN * step // LOOKS for step in range(1, LOOKS + 1)]
+    lengths = [DRIVEN * step // LOOKS for step in range(1, LOOKS + 1)]
     # Warm the token cache first: counting is excluded for the peer, as it is for the session.
-    trim(Asked(messages, BUDGET))
+    trimmed(Asked(messages, BUDGET))
     found: list[float] = []
     for length in lengths:
         scale.tell(f"{PEER}, {length:,} messages")
-        found.append(_seconds(lambda length=length: trim(Asked(messages[:length], BUDGET))))
+        found.append(_seconds(lambda length=length: trimmed(Asked(messages[:length], BUDGET))))
     theirs = mean(found) * DRIVEN
     told = (
         f"{own:.1f} s against {theirs:,.0f} s, timed at {LOOKS} lengths; all texts counted before"

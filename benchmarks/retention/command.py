@@ -23,7 +23,7 @@ from benchmarks.retention import (
 )
 from benchmarks.retention.growing import PAIRS, Way
 from benchmarks.retention.methods import ASKED, METHODS, Method
-from benchmarks.retention.peers import PEERS, adapted, is_installed
+from benchmarks.retention.peers import PEER, is_installed, trimmed
 from benchmarks.retention.recordings import AGENTS, DATA, HALVES, SETS, load, recorded
 
 WIDTH = 170
@@ -60,23 +60,15 @@ class Run:
         names = list(METHODS) if self.asked.all_methods else self.asked.method or ["project"]
         return self._methods({name: METHODS[name] for name in names})
 
-    def peers(self) -> dict[str, Any]:
-        """Measure other libraries that are installed, with this library's figures beside them."""
-        names = self.asked.peer or list(PEERS)
-        there = [name for name in names if is_installed(name)]
-        for name in names:
-            if name not in there:
-                self.console.print(
-                    f"{name}: not installed; `just bench retention_peer {name}` measures it in an "
-                    "environment of its own"
-                )
-        return (
-            self._methods(
-                {"project": METHODS["project"], **{name: adapted(name) for name in there}}
-            )
-            if there
-            else {}
+    def peer(self) -> dict[str, Any]:
+        """Measure another library if it is installed, with this library's figures beside it."""
+        if is_installed():
+            return self._methods({"project": METHODS["project"], PEER: trimmed})
+        self.console.print(
+            f"{PEER}: not installed; `just bench retention_peer {PEER}` measures it in an "
+            "environment of its own"
         )
+        return {}
 
     def _methods(self, methods: dict[str, Method]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -96,9 +88,7 @@ class Run:
                     )
                     found[name][method][label] = figures.as_data()
             title = f"{name}, {self.asked.half}, {len(conversations)} conversations"
-            self.console.print(
-                report.projections(title, found[name], intervals=self.asked.intervals)
-            )
+            self.console.print(report.projections(title, found[name]))
             report.print_gates(self.console, name, found[name])
             report.print_of_best(self.console, name, found[name])
         return found
@@ -252,7 +242,7 @@ PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
         Run.extracts,
         "summaries of a few turns: commands in tool results, sources that fit, tokens of records",
     ),
-    "peers": (Run.peers, "other libraries over the same probes"),
+    "peers": (Run.peer, "another library over the same probes"),
 }
 
 
@@ -311,20 +301,9 @@ def parser() -> argparse.ArgumentParser:
         "--all-methods", action="store_true", help="the library and all that is measured beside it"
     )
     made.add_argument(
-        "--peer",
-        action="append",
-        choices=PEERS,
-        help="another library, may be given several times (default: all)",
-    )
-    made.add_argument(
         "--no-gates",
         action="store_true",
         help="leave out the gates that ask a method again (three times faster)",
-    )
-    made.add_argument(
-        "--intervals",
-        action="store_true",
-        help="print 95 %% bootstrap intervals over conversations",
     )
     pairs = " ".join(map(str, (Way(*pair) for pair in PAIRS)))
     made.add_argument(

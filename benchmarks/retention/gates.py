@@ -7,17 +7,6 @@ from benchmarks.retention.recordings import PROVIDER, Message, pinned, request_t
 from polycontext.base import PolycontextError
 from polycontext.window.providers import check
 
-GATES = (
-    "over budget",
-    "invalid",
-    "system or task lost",
-    "input mutated",
-    "not deterministic",
-    "not idempotent",
-    "exception",
-    "dead end",
-)
-
 Cut = Callable[[Sequence[Message]], list[Message]]
 
 
@@ -25,7 +14,7 @@ def broken_by(view: Sequence[Message], messages: Sequence[Message], max_tokens: 
     """Return the gates that a single view breaks."""
     faults = {
         "over budget": request_tokens(view) > max_tokens,
-        "invalid": not _is_valid(view, open_tail=bool(messages[-1].get("tool_calls"))),
+        "invalid": not is_valid(view, open_tail=bool(messages[-1].get("tool_calls"))),
         "system or task lost": lost(view, messages),
     }
     return [gate for gate, broken in faults.items() if broken]
@@ -58,7 +47,7 @@ def written(messages: Sequence[Message]) -> str:
     return json.dumps(messages)
 
 
-def _is_valid(messages: Sequence[Message], *, open_tail: bool) -> bool:
+def is_valid(messages: Sequence[Message], *, open_tail: bool = False) -> bool:
     """Return whether the provider would accept a list."""
     try:
         check(list(messages), PROVIDER, allow_open_tail=open_tail)

@@ -25,7 +25,7 @@ def _table(title: str, names: Sequence[str], columns: Sequence[str]) -> Table:
     return made
 
 
-def projections(title: str, figures: Mapping[str, Mapping[str, Data]], *, intervals: bool) -> Table:
+def projections(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
     """Return the table of a set, with one line per method and budget."""
     rows = [
         (method, budget, data)
@@ -46,7 +46,9 @@ def projections(title: str, figures: Mapping[str, Mapping[str, Data]], *, interv
         ["budget", "calls", "refused", *recalls, "used", "p10", "room used", "p10", "ms"],
     )
     for method, budget, data in rows:
-        shares = [_recall(data["recalls"].get(recall), intervals=intervals) for recall in recalls]
+        shares = [
+            _share(data["recalls"].get(recall, {"share": None})["share"]) for recall in recalls
+        ]
         used = [
             _percent(data[of][key]) for of in ("used", "room used") for key in ("median", "p10")
         ]
@@ -60,13 +62,6 @@ def projections(title: str, figures: Mapping[str, Mapping[str, Data]], *, interv
             _number(data["ms"]),
         )
     return made
-
-
-def _recall(recall: Data | None, *, intervals: bool) -> str:
-    if recall is None or recall["share"] is None:
-        return ""
-    low, high = recall["interval"]
-    return _share(recall["share"]) + (f" ({low:.2f}–{high:.2f})" if intervals else "")
 
 
 def _share(value: float | None) -> str:
