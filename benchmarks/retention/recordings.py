@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from benchmarks.conversation import RememberingCounter
-from polycontext.window import REQUEST_OVERHEAD, TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window import REQUEST_OVERHEAD, ToolCall, Turn, count_turn
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 """The folder of recordings, which is outside the project."""
@@ -103,9 +103,9 @@ def message_turn(message: Message) -> Turn:
     )
 
 
-def message_tokens(message: Message, counts: TokenCounter | None = None) -> int:
+def message_tokens(message: Message) -> int:
     """Return the tokens of a message within a request."""
-    return count_turn(counts or counter(), message_turn(message))
+    return count_turn(counter(), message_turn(message))
 
 
 def request_tokens(messages: Iterable[Message]) -> int:

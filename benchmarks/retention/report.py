@@ -46,9 +46,8 @@ def projections(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
         ["budget", "calls", "refused", *recalls, "used", "p10", "room used", "p10", "ms"],
     )
     for method, budget, data in rows:
-        shares = [
-            _share(data["recalls"].get(recall, {"share": None})["share"]) for recall in recalls
-        ]
+        found = data["recalls"]
+        shares = [_share(found[each]["share"]) if each in found else "" for each in recalls]
         used = [
             _percent(data[of][key]) for of in ("used", "room used") for key in ("median", "p10")
         ]
