@@ -134,12 +134,6 @@ FAULTS = [
         "line 2, tools",
         "holds no tools",
     ),
-    Bad(
-        "the second of two",
-        [[user("a")], [user("a"), result("x", "b")]],
-        "chat.json, line 1, messages[1]",
-        "orphan-result",
-    ),
 ]
 
 

@@ -26,17 +26,6 @@ def read(folder: Path, data: object, name: str = "chat.json") -> list[Conversati
     return list(read_conversations([str(saved(folder, name, data))]))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [CHAT, {"messages": CHAT}, [{"messages": CHAT}], [CHAT]],
-    ids=["list", "object", "objects", "lists"],
-)
-def test_one_conversation_in_any_shape(tmp_path: Path, value: object) -> None:
-    """A list, an object, or a list of one of them give the same turns."""
-    (conversation,) = read(tmp_path, value)
-    assert [turn.content for turn in conversation.parse().turns] == ["a", "b"]
-
-
 def test_several_in_one_document_or_one_a_line(tmp_path: Path) -> None:
     """A list of conversations and JSONL give the same, numbered from 1, each with its line."""
     several = [CHAT, {"messages": [user("c")], "id": "second"}]

@@ -9,7 +9,6 @@ import pytest
 
 from polycontext.base import CallerError, InvalidDataError, UnknownNameError
 from polycontext.nodes import SessionIdRegistry
-from polycontext.nodes.entities.names import RefRefusedError
 from polycontext.nodes.entities.records import UnknownRefError
 from tests.nodes.entities.kitchen import kitchen
 
@@ -67,21 +66,6 @@ def test_a_ref_that_names_nothing_is_refused_and_changes_nothing(
         use(registry, "meal_plan_1")
     assert removed.value.tombstone == registry.tombstones[0]
     assert registry == before
-
-
-def test_what_was_never_saved_cannot_be_deleted_and_has_no_id() -> None:
-    """A generated entity is in no database: it is saved or dropped."""
-    registry, idea = SessionIdRegistry().generate("recipes", turn=1)
-    with pytest.raises(
-        RefRefusedError,
-        match=r"'gen_recipe_1' is generated and in no database. Save or drop it",
-    ):
-        registry.delete(idea, turn=2)
-    with pytest.raises(
-        RefRefusedError,
-        match=r"'gen_recipe_1' is generated and has no id yet. Save it first",
-    ):
-        registry.id_of(idea)
 
 
 BAD: dict[str, tuple[str, Callable[[SessionIdRegistry], Any]]] = {

@@ -142,22 +142,3 @@ def test_actions_are_those_that_the_server_accepts() -> None:
         props = _props(session)
         assert (props["status"], props["canSend"]) == ("thinking", False)
         assert props["actions"] == {"send": False, "compress": False, "clear": False}
-
-
-class Approved(ContextMachine):
-    """Takes no message while somebody has to agree."""
-
-    asking = State("ASKING", value="ASKING")
-    wait = ContextMachine.accumulating.to(asking)
-    agreed = asking.to(ContextMachine.accumulating)
-
-
-def test_a_message_is_offered_only_where_the_machine_takes_it() -> None:
-    """In a state of one's own as in those of the context."""
-    session = ContextSession(max_tokens=8000, machine=Approved)
-    session.add_user_turn("Which plums?")
-    assert session.render()["actions"]["send"]
-    session.send("wait")
-    with pytest.raises(IllegalDirectionError):
-        session.add_user_turn("Well?")
-    assert not session.render()["actions"]["send"]

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import get_reasoning_trace
 from polycontext.nodes.reasoning import (
-    CurationSummary,
     ReasoningNode,
     ReasoningTrace,
-    StepSummary,
     TurnCuration,
     TurnExecutionSummary,
     format_reasoning_for_prompt,
@@ -28,39 +26,6 @@ OWN = re.compile(
     r"|(Turn before|Last turn|Just accomplished): .*"
     r"|(Decided|Curation|BLOCKED|Phase|User expressed|  Outcome|  Note|  Entities): .*"
     r"|> .*|- .*|\(nothing happened yet\)|"
-)
-
-
-def _turn(number: int, name: str) -> TurnExecutionSummary:
-    step = StepSummary(
-        1,
-        "read",
-        f"{name}-DOMAIN",
-        f"{name}-PLAN",
-        f"{name}-OUTCOME",
-        [f"{name}-REF"],
-        f"{name}-NOTE",
-    )
-    curation = CurationSummary(
-        [f"{name}-KEPT"], [f"{name}-DEMOTED"], {f"{name}-KEPT": f"{name}-WHY"}
-    )
-    return TurnExecutionSummary(
-        number,
-        "propose",
-        f"{name}-GOAL",
-        [step],
-        curation,
-        "narrowing",
-        f"{name}-WISH",
-        f"{name}-BLOCKED",
-    )
-
-
-TRACE = ReasoningTrace(
-    [_turn(1, "LAST")],
-    "EARLIER",
-    _turn(2, "NOW"),
-    [TurnCuration(1, CurationSummary(["LOGGED"], reasons={"LOGGED": "LOGGED-WHY"}))],
 )
 
 
@@ -113,4 +78,4 @@ def test_another_node_is_refused() -> None:
     with pytest.raises(
         InvalidOptionError, match=r"^node = 'plan'. Use understand, think, act, reply"
     ):
-        format_reasoning_for_prompt(TRACE, "plan")  # type: ignore[arg-type]
+        format_reasoning_for_prompt(ReasoningTrace(), "plan")  # type: ignore[arg-type]
