@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polycontext import ContextSession
 from polycontext.base import InvalidDataError
 from polycontext.transcripts import Conversation, read_conversations
-from polycontext.transcripts.conversation import conversations, detect_provider
+from polycontext.transcripts.conversation import conversations
 from polycontext.transcripts.documents import Document, read_documents
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
@@ -96,26 +96,6 @@ def test_a_system_beside_the_messages_leads_them(tmp_path: Path) -> None:
         ("user", "a"),
     ]
     assert len(conversation.tools) == 1
-
-
-@pytest.mark.parametrize(
-    "block",
-    [
-        {"type": "tool_use", "id": "a", "name": "look", "input": {}},
-        {"type": "tool_result", "tool_use_id": "a"},
-        {"type": "thinking", "thinking": "", "signature": ""},
-        {"type": "redacted_thinking", "data": ""},
-    ],
-    ids=lambda block: block["type"],
-)
-def test_a_block_that_only_anthropic_has_says_so(block: dict[str, object]) -> None:
-    """One such block anywhere decides."""
-    assert (
-        detect_provider(
-            [user("a"), {"role": "assistant", "content": [{"type": "text", "text": "x"}, block]}]
-        )
-        is Provider.ANTHROPIC
-    )
 
 
 @given(

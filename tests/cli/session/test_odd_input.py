@@ -89,14 +89,6 @@ def test_a_mistyped_path_makes_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_of_something_else_is_left_alone(ask: Asked, store: Path) -> None:
-    """A file that is not a store is rejected and left unchanged."""
-    store.write_bytes(b"Once upon a time" * 100)
-    ran = ask("show")
-    assert (ran.code, ran.complaint != "") == (1, True)
-    assert store.read_bytes() == b"Once upon a time" * 100
-
-
 def test_a_store_that_another_process_keeps_is_busy(small: Asked, store: Path) -> None:
     """Beside a process that only has it open, a command works; one that writes is waited for."""
     code = (

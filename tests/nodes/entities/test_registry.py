@@ -1,7 +1,6 @@
 """The registry: what happens to an entity, and by which ref it goes."""
 
 import copy
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -103,15 +102,6 @@ def test_what_cannot_be_stored_or_shown_is_refused(
     assert refused.value.path == field
     assert isinstance(refused.value, CallerError)
     assert registry == before
-
-
-def test_a_registry_can_be_pickled_and_copied() -> None:
-    """A registry and its entities survive pickle and deepcopy."""
-    registry = kitchen()
-    assert pickle.loads(pickle.dumps(registry)) == registry == copy.deepcopy(registry)  # noqa: S301
-    chicken = pickle.loads(pickle.dumps(registry.get("recipe_4")))  # noqa: S301  our own bytes
-    assert chicken == registry.get("recipe_4")
-    assert len(chicken.data) == 6
 
 
 def test_no_repr_shows_an_id() -> None:

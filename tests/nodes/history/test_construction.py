@@ -7,13 +7,9 @@ from polycontext.nodes import get_conversation_history
 from polycontext.nodes.history import (
     Depth,
 )
-from tests.nodes.memory.records import Kitchen, kitchen
+from tests.nodes.builders.material import lived
 
-
-@pytest.fixture(scope="module")
-def lived() -> Kitchen:
-    """Return eight closed turns and a ninth under way."""
-    return kitchen()
+LIVED = lived()
 
 
 @pytest.mark.parametrize(
@@ -24,11 +20,9 @@ def lived() -> Kitchen:
         ("full", 6, ["history_summary", "engagement_summary", "pending"]),
     ],
 )
-def test_each_depth_holds_its_parts(
-    lived: Kitchen, depth: Depth, recent: int, others: list[str]
-) -> None:
+def test_each_depth_holds_its_parts(depth: Depth, recent: int, others: list[str]) -> None:
     """Every cell of the table of depths: how many exchanges, and which other parts."""
-    history = get_conversation_history(lived.now, depth)
+    history = get_conversation_history(LIVED, depth)
     assert len(history.recent_turns) == recent
     assert [
         name
@@ -38,7 +32,7 @@ def test_each_depth_holds_its_parts(
 
 
 @pytest.mark.parametrize("depth", [0, 3, "all", True, 2.0, None])
-def test_another_depth_is_refused(lived: Kitchen, depth: object) -> None:
+def test_another_depth_is_refused(depth: object) -> None:
     """The legal depths are named."""
     with pytest.raises(InvalidOptionError, match=r"Use 2, 5, 'full'"):
-        get_conversation_history(lived.now, depth)  # type: ignore[arg-type]
+        get_conversation_history(LIVED, depth)  # type: ignore[arg-type]

@@ -1,14 +1,12 @@
 """Layer 3 in a prompt: each node its own part, and nothing that was said poses as the prompt."""
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
-from polycontext.nodes import get_reasoning_trace
 from polycontext.nodes.reasoning import (
     ReasoningNode,
     ReasoningTrace,
@@ -16,9 +14,8 @@ from polycontext.nodes.reasoning import (
     TurnExecutionSummary,
     format_reasoning_for_prompt,
 )
-from tests.nodes.memory.records import SAID, curations, kitchen, summaries
+from tests.nodes.memory.records import SAID, curations, summaries
 
-GOLDEN = Path(__file__).parent / "golden"
 NODES: tuple[ReasoningNode, ...] = ("understand", "think", "act", "reply")
 OWN = re.compile(
     r"### (Your decisions so far|Earlier reasoning|Conversation flow"
@@ -27,16 +24,6 @@ OWN = re.compile(
     r"|(Decided|Curation|BLOCKED|Phase|User expressed|  Outcome|  Note|  Entities): .*"
     r"|> .*|- .*|\(nothing happened yet\)|"
 )
-
-
-@pytest.mark.parametrize("node", NODES)
-def test_golden(node: ReasoningNode) -> None:
-    """The kitchen conversation prints the reviewed golden file of each node."""
-    lived = kitchen()
-    trace = get_reasoning_trace(lived.now)
-    assert f"{format_reasoning_for_prompt(trace, node)}\n" == (GOLDEN / f"{node}.md").read_text(
-        encoding="utf-8"
-    )
 
 
 @given(
