@@ -38,21 +38,6 @@ def headings_of(text: str) -> list[str]:
 
 
 @given(SECTIONS, st.integers(60, 900))
-def test_any_entries_fit_or_are_refused_with_the_budget_that_would_do(
-    sections: dict[Section, list[Entry]], budget: int
-) -> None:
-    """The text takes at most the budget; a refusal names a number of tokens that then suffices."""
-    try:
-        text, tokens = fit("critic", sections, "Say it.", budget, FAST)
-    except NodeBudgetError as error:
-        assert error.needed > budget
-        text, tokens = fit("critic", sections, "Say it.", error.needed, FAST)
-        budget = error.needed
-    assert tokens == FAST.count(text) <= budget
-    assert headings_of(text) == HEADINGS
-
-
-@given(SECTIONS, st.integers(60, 900))
 def test_pinned_entries_stay_word_for_word_and_in_order(
     sections: dict[Section, list[Entry]], budget: int
 ) -> None:
