@@ -19,19 +19,14 @@ BENCHMARKS = {
     "fuzz": ("benchmarks.fuzz_agent_context", "100,000 mutated documents for the AgentContext"),
     "gateway": ("benchmarks.gateway", "cost and values in view of compressed rows of agents"),
     "idle": ("benchmarks.idle", "recorded agents whose users pause, priced with idle compression"),
-    "large_window": ("benchmarks.large_window", "windows of many turns"),
     "long_session": ("benchmarks.long_session", "one durable session of 400,000 turns"),
     "margins": ("benchmarks.margins", "tokenizers of open models beside what a session counts"),
     "page_speed": ("tests.server.browser.speed", "opening and scrolling a long chat in Chromium"),
-    "pills": ("benchmarks.pills", "pills in long documents"),
     "retention": ("benchmarks.retention", "what is left of recordings where it is needed"),
     "retention_peer": ("benchmarks.retention", "the same of the library that is named first"),
     "rules": ("benchmarks.rules", "training and measuring the classifier of rules"),
     "search": ("benchmarks.search", "evidence that a search of a log finds"),
     "server_load": ("tests.server_load", "500 listeners of 50 chats for a minute"),
-    "store_peers": ("benchmarks.store_peers", "one turn more in other libraries' stores"),
-    "summariser_quality": ("benchmarks.summariser_quality", "what summaries keep"),
-    "turn_cost": ("benchmarks.turn_cost", "the cost of a turn in long conversations"),
 }
 """The module of each benchmark, and what it measures. Most accept ``--help``."""
 
@@ -45,19 +40,15 @@ BOARDS = (
     "--with",
     "compactbench==0.1.0",
 )
-CACHE_PEERS = ("--with", "langchain", "--with", "haystack-ai")
-STORE_PEERS = (
-    *("--no-dev", "--with", "openai-agents", "--with", "llama-index-core", "--with", "aiosqlite"),
-    *("--with", "langgraph", "--with", "langgraph-checkpoint-sqlite"),
-)
+CACHE_PEERS = ("--with", "langchain")
 RETENTION_PEER = ("--no-dev", "--extra", "cli", "--with")
 
 
 def command(name: str, arguments: Sequence[str]) -> Sequence[str]:
     """Return the command that runs a benchmark.
 
-    >>> command("retention_peer", ["litellm", "--seed", "1"])[-6:]
-    ['benchmarks.retention', 'peers', '--peer', 'litellm', '--seed', '1']
+    >>> command("retention_peer", ["langchain-core", "--set", "tau"])[-4:]
+    ['benchmarks.retention', 'peers', '--set', 'tau']
     """
     run = ("python", "-m", BENCHMARKS[name][0])
     match name, *arguments:
@@ -65,12 +56,10 @@ def command(name: str, arguments: Sequence[str]) -> Sequence[str]:
             return [*ALONE, *BOARDS, *run, *arguments]
         case "cache_peers", *_:
             return [*ALONE, *CACHE_PEERS, *run, "cache", *arguments]
-        case "store_peers", *_:
-            return [*ALONE, *STORE_PEERS, *run, *arguments]
         case "rules", "train":
             return [*ALONE, "--with", "scikit-learn", *run, "train"]
         case "retention_peer", peer, *rest:
-            return [*ALONE, *RETENTION_PEER, peer, *run, "peers", "--peer", peer, *rest]
+            return [*ALONE, *RETENTION_PEER, peer, *run, "peers", *rest]
         case _:
             return [sys.executable, *run[1:], *arguments]
 

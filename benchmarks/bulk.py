@@ -1,6 +1,6 @@
 """Measure data sets on all cores: throughput, scaling, kills and memory.
 
-Usage: just bench bulk throughput [--before PYTHON] | cores | kills | memory | bombs [--number N]
+Usage: just bench bulk throughput | cores | kills | memory | bombs [--number N]
 
 Conversations are recordings with other digits, so that no row repeats another. CPU seconds are
 reported, because other work on the machine does not change them much.
@@ -24,6 +24,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import zstandard
+
+from polycontext.bulk.pool import tune
+from polycontext.polynomial import project
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data/tau_airline_gpt4o.jsonl"
 BUDGET = 2_000
@@ -67,54 +70,20 @@ def generate(path: Path, number: int) -> Path:
 
 # --- throughput -------------------------------------------------------------
 
-SERVE = """
-import json, sys, time
-from polycontext import project
-if sys.argv[1] == "after":
-    from polycontext.bulk.pool import tune
+
+def throughput(number: int) -> None:
+    """Print what one core shortens in a second."""
     tune()
-for line in sys.stdin:
-    given = json.loads(line)
-    tokens, began = 0, time.process_time()
-    for messages in given:
-        tokens += project(messages, max_tokens=%d).tokens_before
-    print(json.dumps([time.process_time() - began, tokens]), flush=True)
-"""
-
-
-def throughput(before: Path, number: int) -> None:
-    """Print the CPU seconds of one core, before and after, in turns on the same rows."""
-    code = SERVE % BUDGET
-    sides = {"before": before, "after": Path(sys.executable)}
-    servers = {
-        name: subprocess.Popen(  # noqa: S603 - our own interpreters
-            [python, "-c", code, name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd="/",
-        )
-        for name, python in sides.items()
-    }
-    spent = dict.fromkeys(sides, 0.0)
-    total = 0
-    for batch in range(-1, max(1, number // BATCH)):  # the first one warms up
-        given = json.dumps([row["messages"] for row in rows(batch + 1)])
-        for name, server in servers.items():
-            assert server.stdin is not None
-            assert server.stdout is not None
-            server.stdin.write(given + "\n")
-            server.stdin.flush()
-            seconds, tokens = json.loads(server.stdout.readline())
-            if batch >= 0:
-                spent[name] += seconds
-                total += tokens if name == "after" else 0
-    for server in servers.values():
-        server.communicate()
-    done = max(1, number // BATCH) * BATCH
-    for name, seconds in spent.items():
-        print(f"{name:<7} {done / seconds:6.1f} conversations/s, {total / seconds:,.0f} tokens/s")
-    print(f"ratio   {spent['before'] / spent['after']:.2f}")
+    batches = max(1, number // BATCH)
+    spent, total = 0.0, 0
+    for batch in range(-1, batches):  # the first one warms up
+        given = [row["messages"] for row in rows(batch + 1)]
+        began = time.process_time()
+        tokens = sum(project(messages, max_tokens=BUDGET).tokens_before for messages in given)
+        if batch >= 0:
+            spent += time.process_time() - began
+            total += tokens
+    print(f"{batches * BATCH / spent:.1f} conversations/s, {total / spent:,.0f} tokens/s")
 
 
 # --- runs of the command ----------------------------------------------------
@@ -250,11 +219,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("measure", choices=["throughput", *measures])
     parser.add_argument("--number", type=int, help="conversations, or MB for memory")
-    parser.add_argument("--before", type=Path, default=Path(sys.executable))
     parser.add_argument("--folder", type=Path, help="where the files are written")
     asked = parser.parse_args()
     if asked.measure == "throughput":
-        throughput(asked.before, asked.number or 600)
+        throughput(asked.number or 600)
         return
     measure, number = measures[asked.measure]
     with TemporaryDirectory(dir=asked.folder) as folder:

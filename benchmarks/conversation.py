@@ -48,8 +48,8 @@ class RememberingCounter:
 
     exact = True
 
-    def __init__(self, counter: TokenCounter | None = None) -> None:
-        self._counter = counter or TiktokenCounter()
+    def __init__(self) -> None:
+        self._counter = TiktokenCounter()
         self._counts: dict[str, int] = {}
 
     def count(self, text: str) -> int:

@@ -83,12 +83,10 @@ def one_line(turns: Sequence[Turn], max_tokens: int) -> str:
     return f"{len(turns)} messages about orders." if max_tokens > SHORTEST else ""
 
 
-def drive(
-    file: Path, last: int, session_id: str = "long", projector: ContextProjector | None = None
-) -> dict[str, Any]:
+def drive(file: Path, last: int, projector: ContextProjector | None = None) -> dict[str, Any]:
     """Bring a session to `last` turns; return seconds of CPU a turn in each sample, and faults."""
     rows, invalid, judged = list[tuple[int, float]](), 0, 0
-    with ContextSession.open(file, session_id, max_tokens=BUDGET, projector=projector) as session:
+    with ContextSession.open(file, "long", max_tokens=BUDGET, projector=projector) as session:
         done = len(session.log())
         coming = turns(done)
         while done < last:
@@ -129,10 +127,10 @@ def exponent(rows: Sequence[tuple[int, float]]) -> float:
     return linear_regression(*zip(*points, strict=True)).slope
 
 
-def reopened(file: Path, session_id: str = "long") -> dict[str, float]:
+def reopened(file: Path) -> dict[str, float]:
     """Return the seconds to open the session, and of a search in it, the slowest of ten."""
     began = perf_counter(), process_time()
-    with ContextSession.open(file, session_id, max_tokens=BUDGET) as session:
+    with ContextSession.open(file, "long", max_tokens=BUDGET) as session:
         session.messages(allow_open=True)
         opened = perf_counter() - began[0], process_time() - began[1]
         turns_held = len(session.log())

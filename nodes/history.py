@@ -278,5 +278,5 @@ def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = 
     """
     check_depth(depth)
     if depth != "full":
-        history = visible_conversation(history.limit_recent(depth), _PARTS[depth])
+        history = visible_conversation(history, _PARTS[depth])
     return render_parts(conversation_parts(history), "(nothing was said yet)")

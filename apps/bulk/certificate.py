@@ -22,7 +22,7 @@ from polycontext.window import Turn
 from .bounds import count_bound, share_bound
 from .figures import Figures
 from .lines import pieces_of
-from .pieces import Done, Engine, LineWork
+from .pieces import Engine, LineWork
 from .pool import Pool
 from .rows import Request, Row, RowCompressor
 
@@ -245,13 +245,6 @@ class MeasureLines(LineWork):
         return json.dumps([loss.arguments, loss.shares]).encode()
 
 
-def losses_in(done: Done) -> Iterator[Loss]:
-    """Yield the losses in a measured piece."""
-    for line in done.data.splitlines():
-        arguments, shares = json.loads(line)
-        yield Loss(arguments, tuple(shares))
-
-
 def certify_file(
     source: Path,
     compressors: Sequence[RowCompressor],
@@ -270,7 +263,8 @@ def certify_file(
     """
     work, losses, rejected = MeasureLines(tuple(compressors)), list[Loss](), 0
     for done in (engine or Pool()).map(work, pieces_of(source, compressors[0].most_row_bytes)):
-        losses.extend(losses_in(done))
+        told = map(json.loads, done.data.splitlines())
+        losses += (Loss(arguments, tuple(shares)) for arguments, shares in told)
         rejected += len(done.rejected)
     budgets = [each.max_tokens or 0 for each in compressors]
     return certify(losses, budgets, at_most=at_most, level=level), rejected

@@ -29,7 +29,7 @@ from .output import (
     write_rich,
 )
 from .recordings import Replay, ReplaySettings, replay_conversation
-from .replay_tables import COLUMNS, LEGEND, Overview, replay_table
+from .replay_tables import COLUMNS, LEGEND, OverviewRow, overview, overview_row, replay_table
 
 
 def marks(threshold: float | None, low: float | None) -> tuple[float, float]:
@@ -153,15 +153,15 @@ def _print_tables(reports: Iterable[Replay], *, show_all: bool) -> Replay | None
 
     Finished replays are printed even if the next one raises an error.
     """
-    overview, last = Overview(), None
+    rows, last = list[OverviewRow](), None
     try:
         for last in reports:
-            overview.add(last)
+            rows.append(overview_row(last))
             if show_all:
                 write_rich(replay_table(last, show_all=True, width=paper_width()))
     finally:
-        if len(overview.rows) > 1:
-            write_columns(COLUMNS, overview.all_rows())
+        if len(rows) > 1:
+            write_columns(COLUMNS, overview(rows))
             write(LEGEND)
         elif last is not None and not show_all:
             write_rich(replay_table(last, show_all=False, width=paper_width()))

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import define, field
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Column, Table
@@ -58,6 +57,10 @@ _CLASSES = {
 }
 
 
+OverviewRow = tuple[str, Sequence[int], Sequence[str]]
+"""The title, the counts and the end of a conversation."""
+
+
 def replay_table(replay: Replay, *, show_all: bool, width: int) -> RenderableType:
     """Return the steps of a replay and its summary, laid out for `width` columns."""
     names = _tool_names(replay.turns)
@@ -80,30 +83,22 @@ def replay_table(replay: Replay, *, show_all: bool, width: int) -> RenderableTyp
     )
 
 
-@define
-class Overview:
-    """A table with one row for each conversation and a row of sums.
+def overview_row(replay: Replay) -> OverviewRow:
+    """Return the title, the counts and the end of a replayed conversation."""
+    told = replay.report["summary"]
+    delivered, undelivered = told["lists_delivered"], told["lists_refused"]
+    counts = [told[name] for name in ("turns", "turns_refused", "compressions", "tokens_saved")]
+    ends = percent(told["prefix_kept"]), percent(told["final_pressure"]), told["final_state"]
+    title = replay.conversation.title[:_TITLE]
+    return title, [*counts, delivered, delivered + undelivered], ends
 
-    The reports themselves are not kept.
-    """
 
-    rows: list[Sequence[str]] = field(factory=list)
-    _sums: list[int] = field(factory=lambda: [0] * 6)
-
-    def add(self, replay: Replay) -> None:
-        """Add a replayed conversation."""
-        told = replay.report["summary"]
-        delivered, undelivered = told["lists_delivered"], told["lists_refused"]
-        counts = [told[name] for name in ("turns", "turns_refused", "compressions", "tokens_saved")]
-        counts += [delivered, delivered + undelivered]
-        self._sums = [total + count for total, count in zip(self._sums, counts, strict=True)]
-        ends = percent(told["prefix_kept"]), percent(told["final_pressure"]), told["final_state"]
-        self.rows.append((replay.conversation.title[:_TITLE], *_counted(counts), *ends))
-
-    def all_rows(self) -> Iterator[Sequence[str]]:
-        """Yield the rows, then the sums."""
-        yield from self.rows
-        yield (f"{len(self.rows)} in all", *_counted(self._sums), "", "", "")
+def overview(rows: Sequence[OverviewRow]) -> Iterator[Sequence[str]]:
+    """Yield the cells of the rows, then those of their sums."""
+    for title, counts, ends in rows:
+        yield (title, *_counted(counts), *ends)
+    sums = [sum(each) for each in zip(*(counts for _, counts, _ in rows), strict=True)]
+    yield (f"{len(rows)} in all", *_counted(sums), "", "", "")
 
 
 COLUMNS = (

@@ -3,7 +3,7 @@
 import logging
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from ipaddress import ip_network
 from pathlib import Path
@@ -182,9 +182,10 @@ def serve(
         raise CommandError("--editor opens files on this machine. Use a loopback --host.")
     store = None if where.store == default_store() else where.store
     if compress_only:
-        chat = {"--store": store, "--base-url": base_url, "--agent": agent}
-        _check_no_chats({**chat, "--model": models or None, "--system": system})
-        _check_no_chats({"--root": roots or None})
+        chat = {"--store": store, "--base-url": base_url, "--agent": agent, "--system": system}
+        for name, value in (chat | {"--model": models, "--root": roots}).items():
+            if value not in (None, ()):
+                raise CommandError(f"--compress-only serves no chats. Leave out {name}.")
     first = models[0] if models else None
     who, options = answering_at(base_url, first, agent)
     if models:
@@ -219,11 +220,6 @@ def serve(
                 "Stop with Ctrl+C."
             )
             server.run(sockets=[place])
-
-
-def _check_no_chats(given: Mapping[str, object]) -> None:
-    for name in (name for name, value in given.items() if value is not None):
-        raise CommandError(f"--compress-only serves no chats. Leave out {name}.")
 
 
 def _check_proxies(proxies: Sequence[str]) -> None:

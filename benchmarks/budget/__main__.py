@@ -1,10 +1,8 @@
 """Print every limit of speed and size with its measurement: ``python -m benchmarks.budget``."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -54,9 +52,6 @@ def main(arguments: Sequence[str]) -> int:
         for name in asked.rows or ROWS:
             rows += ROWS[name](Scale(asked.turns, tell))
     console.print(_table(rows))
-    if asked.json:
-        figures = {row.work: {found.name: found.value for found in row.found} for row in rows}
-        asked.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
     return int(any(row.ok is False for row in rows))
 
 
@@ -89,7 +84,6 @@ def _parser() -> argparse.ArgumentParser:
         default=100_000,
         help="of the longest session and window, at least 2000 (default: 100000)",
     )
-    made.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
     made.add_argument("--quiet", action="store_true", help="no progress")
     return made
 

@@ -10,7 +10,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any, Protocol
-from warnings import catch_warnings, simplefilter
 
 from attrs import define, field
 
@@ -107,73 +106,12 @@ class Langchain:
         )
 
 
-@define
-class Haystack:
-    """`CompactionHook` with a `SlidingWindowCompactor`, called before each request.
-
-    A haystack agent calls it in the same way.
-    """
-
-    max_tokens: int
-    high: float
-    low: float
-    _held: list[Any] = field(factory=list)
-    _hook: Any = field(init=False)
-    _message: Any = field(
-        init=False, factory=lambda: import_module("haystack.dataclasses").ChatMessage
-    )
-
-    def __attrs_post_init__(self) -> None:
-        lib = import_module("haystack.hooks.compaction")
-        with catch_warnings():
-            simplefilter("ignore")  # the warning that it is experimental
-            self._hook = lib.CompactionHook(
-                lib.SlidingWindowCompactor(),
-                context_window=self.max_tokens,
-                compact_at=self.high,
-                compact_to=self.low,
-                token_counter=SimpleNamespace(count=self._count),
-            )
-
-    def add(self, message: Message) -> None:
-        """Add one message."""
-        self._held.append(self._message.from_openai_dict_format(message))
-
-    def messages(self) -> list[Message]:
-        """Return the messages to send."""
-        state = _State({"messages": self._held, "context_tokens": 0})
-        self._hook.run(state)
-        self._held = list(state.data["messages"])
-        return self._plain(self._held)
-
-    def _plain(self, messages: Any) -> list[Message]:
-        return [message.to_openai_dict_format() for message in messages]
-
-    def _count(self, messages: Any, tools: object = None) -> int:
-        return sum(map(tokens_of, self._plain(messages)))
-
-
-@define
-class _State:
-    """The part of a haystack agent's state that the hook reads and writes."""
-
-    data: dict[str, Any]
-
-    def set(self, key: str, value: Any, **_: Any) -> None:
-        """Replace a value."""
-        self.data[key] = value
-
-
 PEERS: Mapping[str, Callable[[int, float, float], Trimmer]] = {
     "a sliding window": Sliding,
     "langchain's SummarizationMiddleware": Langchain,
-    "haystack's SlidingWindowCompactor": Haystack,
 }
 
-_NEEDS = {
-    "langchain's SummarizationMiddleware": "langchain",
-    "haystack's SlidingWindowCompactor": "haystack",
-}
+_NEEDS = {"langchain's SummarizationMiddleware": "langchain"}
 
 
 def is_installed(name: str) -> bool:

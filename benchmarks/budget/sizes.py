@@ -1,13 +1,14 @@
 """Measure the cost of projections, plans, imports, sessions and contexts, in time and bytes."""
 
 import atexit
+import gc
 import os
 import random
 import resource
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,18 +17,19 @@ from time import process_time
 from benchmarks import agent_context
 from benchmarks.budget.row import Found, Row, Scale
 from benchmarks.conversation import InstantSummariser, RememberingCounter, turns
-from benchmarks.large_window import best, window_of
 from benchmarks.retention.aging import chained
 from benchmarks.retention.recordings import DATA, Message, load
 from polycontext.polynomial import ContextOverflowError, ContextSession, project
 from polycontext.pressure import ContextProjector
-from polycontext.window import TiktokenCounter, count_turn
+from polycontext.window import ContextWindow, TiktokenCounter, count_turn
 from polycontext.window.providers import get_format
 
 PROJECTED = 100_000
 MEGABYTE = 1_000_000
 LOADED = 4_000
 """The number of turns of a session that loads what later ones share."""
+TIMES = 5
+"""The number of runs of each operation of a window, of which the best counts."""
 IMPORTED = 3
 """The number of runs of each import, of which the best counts."""
 IMPORTS = {
@@ -131,20 +133,40 @@ def _hostile(scale: Scale) -> Iterator[tuple[float, str]]:
         yield process_time() - began, name
 
 
+def _best(work: Callable[[], object]) -> float:
+    """Return the least seconds of TIMES runs without the garbage collector, as timeit does."""
+    found = []
+    gc.disable()
+    for _ in range(TIMES):
+        began = process_time()
+        work()
+        found.append(process_time() - began)
+    gc.enable()
+    return min(found)
+
+
+def _window_of(size: int) -> ContextWindow:
+    """Return a window of that many turns, with room for more."""
+    window = ContextWindow(size * 30, counter=RememberingCounter())
+    for turn in turns(size):
+        window = window.append(turn)
+    return window
+
+
 def window_rows(scale: Scale) -> Iterator[Row]:
     """Yield the cost of plan, commit and duplicate in a long window."""
     scale.tell(f"a window of {scale.turns:,} turns")
-    window, projector = window_of(scale.turns), ContextProjector(InstantSummariser())
+    window, projector = _window_of(scale.turns), ContextProjector(InstantSummariser())
     fulfilment = projector.fulfil(projector.plan_for(window, 0.4))
-    plan = Found("plan", best(lambda: projector.plan_for(window, 0.4)) * 1e3, 50, " ms")
+    plan = Found("plan", _best(lambda: projector.plan_for(window, 0.4)) * 1e3, 50, " ms")
     commit = Found(
         "commit without a model",
-        best(lambda: projector.commit(window, fulfilment)) * 1e3,
+        _best(lambda: projector.commit(window, fulfilment)) * 1e3,
         50,
         " ms",
     )
     yield Row(f"plan and commit for a window of {scale.turns:,} turns", (plan, commit))
-    duplicate = Found("duplicate()", best(window.duplicate) * 1e3, 100, " ms")
+    duplicate = Found("duplicate()", _best(window.duplicate) * 1e3, 100, " ms")
     yield Row(
         f"duplicate of {scale.turns:,} turns",
         (duplicate,),

@@ -1,27 +1,110 @@
 """Measure the cost of a turn early and late, against a kept suffix and another library."""
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import log
 from statistics import mean, median
 from time import process_time
 from typing import Any
 
 from benchmarks.budget.row import Found, Row, Scale
-from benchmarks.conversation import RememberingCounter, turns
+from benchmarks.conversation import InstantSummariser, RememberingCounter, turns
 from benchmarks.retention.methods import Asked
-from benchmarks.retention.peers import adapted, is_installed
-from benchmarks.turn_cost import BUDGET, SAMPLE, SUBJECTS, measure
+from benchmarks.retention.peers import PEER, is_installed, trimmed
 from polycontext.polynomial import ContextSession
-from polycontext.window import Turn, count_turn
+from polycontext.pressure import ContextProjector, Summariser
+from polycontext.window import REQUEST_OVERHEAD, TokenCounter, Turn, count_turn
 from polycontext.window.providers import get_format
 
-PEER = "langchain-core"
+BUDGET = 8_000
+SAMPLE = 1_000
 DRIVEN = 10_000
 LOOKS = 12
 """The number of lengths at which the peer is timed; its time is interpolated between them."""
 
 Costs = Mapping[int, Sequence[float]]
+Driver = Callable[[Turn], object]
+
+
+class KeptSuffix:
+    """A practical lower limit: a suffix kept with hysteresis over cached counts.
+
+    It has no pairing, ledger, summary or journal; a developer could write it in twenty lines.
+    """
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.counter = counter
+        self.kept: list[tuple[dict[str, object], int]] = []
+        self.tokens = 0
+
+    def add(self, turn: Turn) -> tuple[list[dict[str, object]], float]:
+        """Add a turn; return the messages for the model, and the pressure."""
+        tokens = count_turn(self.counter, turn)
+        self.kept.append(({"role": turn.role.value, "content": turn.content}, tokens))
+        self.tokens += tokens
+        if self.tokens > 0.7 * BUDGET:
+            self._cut()
+        return [message for message, _ in self.kept], (self.tokens + REQUEST_OVERHEAD) / BUDGET
+
+    def _cut(self) -> None:
+        start = 0
+        while self.tokens > 0.4 * BUDGET:
+            self.tokens -= self.kept[start][1]
+            start += 1
+        del self.kept[:start]
+
+
+def _suffix(counter: TokenCounter) -> Driver:
+    return KeptSuffix(counter).add
+
+
+def _session(engine: str, summariser: Summariser | None = None) -> Callable[[TokenCounter], Driver]:
+    def start(counter: TokenCounter) -> Driver:
+        projector = ContextProjector(summariser) if summariser else ContextProjector()
+        session = ContextSession(BUDGET, counter=counter, projector=projector)
+        if engine == "machine":
+            _ = session.machine
+
+        def drive(turn: Turn) -> object:
+            session.add(turn)
+            return session.messages(allow_open=True), session.pressure
+
+        return drive
+
+    return start
+
+
+_SUBJECTS: dict[str, Callable[[TokenCounter], Driver]] = {
+    "kept suffix (reference)": _suffix,
+    "session, summaries supplied": _session("table", InstantSummariser()),
+    "session, extractive": _session("table"),
+    "with a live machine, summaries supplied": _session("machine", InstantSummariser()),
+}
+
+
+def _measured(
+    start: Callable[[TokenCounter], Driver],
+    counter: TokenCounter,
+    conversation: Sequence[Turn],
+    sizes: Sequence[int],
+) -> dict[int, list[float]]:
+    """Return the seconds of the SAMPLE turns that follow the first n, for every n of `sizes`.
+
+    Compressions are included.
+    """
+    drive = start(counter)
+    found: dict[int, list[float]] = {}
+    done = 0
+    for size in sizes:
+        for turn in conversation[done:size]:
+            drive(turn)
+        # An occasional full collection would walk the benchmark's own conversation too, which is
+        # not a turn's cost.
+        gc.collect()
+        gc.freeze()
+        found[size] = [_turn_seconds(drive, turn) for turn in conversation[size : size + SAMPLE]]
+        done = size + SAMPLE
+    return found
 
 
 def turn_rows(scale: Scale) -> Iterator[Row]:
@@ -35,9 +118,9 @@ def turn_rows(scale: Scale) -> Iterator[Row]:
         count_turn(counter, turn)
     tokenizing = (process_time() - began) / len(conversation)
     costs: dict[str, Costs] = {}
-    for name, start in SUBJECTS.items():
+    for name, start in _SUBJECTS.items():
         scale.tell(f"turns: {name}, to {sizes[-1]:,}")
-        costs[name] = measure(start, counter, conversation, sizes)
+        costs[name] = _measured(start, counter, conversation, sizes)
     reference, supplied, _, live = costs.values()
     far = f"at {sizes[0]:,} to {sizes[-1]:,} turns; tokenizing {tokenizing * 1e6:.0f} µs a turn"
     yield Row(
@@ -66,6 +149,12 @@ def turn_rows(scale: Scale) -> Iterator[Row]:
         ),
         tuple(f"{name}: {_listed(each)}" for name, each in costs.items()),
     )
+
+
+def _turn_seconds(drive: Driver, turn: Turn) -> float:
+    began = process_time()
+    drive(turn)
+    return process_time() - began
 
 
 def exponent(costs: Costs) -> float:
@@ -124,7 +213,7 @@ def served_rows(scale: Scale) -> Iterator[Row]:
                 most=False,
             ),
         ),
-        (f"{told}; thresholds .7/.4; over recordings: just bench retention cycles",),
+        (f"{told}; thresholds .7/.4",),
     )
 
 
@@ -134,7 +223,7 @@ def peer_rows(scale: Scale) -> Iterator[Row]:
         f"drive {DRIVEN:,} turns with compression at 8k budget, beside langchain-core "
         "`trim_messages`"
     )
-    if not is_installed(PEER):
+    if not is_installed():
         yield Row(
             work,
             notes=(
@@ -149,13 +238,13 @@ def peer_rows(scale: Scale) -> Iterator[Row]:
     scale.tell("driving a session")
     own = _driven(conversation)
     messages = get_format("openai").render(conversation).messages
-    trim, lengths = adapted(PEER), [DRIVEN * step // LOOKS for step in range(1, LOOKS + 1)]
+    lengths = [DRIVEN * step // LOOKS for step in range(1, LOOKS + 1)]
     # Warm the token cache first: counting is excluded for the peer, as it is for the session.
-    trim(Asked(messages, BUDGET))
+    trimmed(Asked(messages, BUDGET))
     found: list[float] = []
     for length in lengths:
         scale.tell(f"{PEER}, {length:,} messages")
-        found.append(_seconds(lambda length=length: trim(Asked(messages[:length], BUDGET))))
+        found.append(_seconds(lambda length=length: trimmed(Asked(messages[:length], BUDGET))))
     theirs = mean(found) * DRIVEN
     told = (
         f"{own:.1f} s against {theirs:,.0f} s, timed at {LOOKS} lengths; all texts counted before"

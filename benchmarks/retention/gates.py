@@ -7,17 +7,6 @@ from benchmarks.retention.recordings import PROVIDER, Message, pinned, request_t
 from polycontext.base import PolycontextError
 from polycontext.window.providers import check
 
-GATES = (
-    "over budget",
-    "invalid",
-    "system or task lost",
-    "input mutated",
-    "not deterministic",
-    "not idempotent",
-    "exception",
-    "dead end",
-)
-
 Cut = Callable[[Sequence[Message]], list[Message]]
 
 

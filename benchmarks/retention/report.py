@@ -25,7 +25,7 @@ def _table(title: str, names: Sequence[str], columns: Sequence[str]) -> Table:
     return made
 
 
-def projections(title: str, figures: Mapping[str, Mapping[str, Data]], *, intervals: bool) -> Table:
+def projections(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
     """Return the table of a set, with one line per method and budget."""
     rows = [
         (method, budget, data)
@@ -46,7 +46,8 @@ def projections(title: str, figures: Mapping[str, Mapping[str, Data]], *, interv
         ["budget", "calls", "refused", *recalls, "used", "p10", "room used", "p10", "ms"],
     )
     for method, budget, data in rows:
-        shares = [_recall(data["recalls"].get(recall), intervals=intervals) for recall in recalls]
+        found = data["recalls"]
+        shares = [_share(found[each]["share"]) if each in found else "" for each in recalls]
         used = [
             _percent(data[of][key]) for of in ("used", "room used") for key in ("median", "p10")
         ]
@@ -60,13 +61,6 @@ def projections(title: str, figures: Mapping[str, Mapping[str, Data]], *, interv
             _number(data["ms"]),
         )
     return made
-
-
-def _recall(recall: Data | None, *, intervals: bool) -> str:
-    if recall is None or recall["share"] is None:
-        return ""
-    low, high = recall["interval"]
-    return _share(recall["share"]) + (f" ({low:.2f}–{high:.2f})" if intervals else "")
 
 
 def _share(value: float | None) -> str:
@@ -188,57 +182,6 @@ def aging(title: str, figures: Mapping[str, Data]) -> Table:
     return made
 
 
-def cycles(title: str, figures: Mapping[str, Data]) -> Table:
-    """Return the table of turns that a compression serves, in the first and in later cycles."""
-    made = _table(
-        title,
-        ["thresholds"],
-        [
-            "cycle",
-            "first",
-            "second",
-            "middle",
-            "last",
-            "last / first",
-            "last / second",
-            "prefix kept",
-            "ms each",
-            "ended by",
-        ],
-    )
-    for way, data in figures.items():
-        served: list[float] = data["turns a compression, by cycle"]
-        shown = (
-            [served[place] for place in (0, min(1, len(served) - 1), len(served) // 2, -1)]
-            if served
-            else [None] * 4
-        )
-        row = [
-            f"{data['cycle']} turns",
-            *map(_number, shown),
-            *(_share(served[-1] / one if one and served else None) for one in shown[:2]),
-        ]
-        made.add_row(
-            way,
-            *row,
-            _percent(data["prefix kept"]),
-            _number(data["ms a compression"]),
-            data["ended by"] or "",
-        )
-    return made
-
-
-def notes(title: str, figures: Mapping[str, Data]) -> Table:
-    """Return the table of insertions into recordings, with one line per figure."""
-    made = _table(title, ["put in", "figure"], ["share", "of"])
-    for name, data in figures.items():
-        for figure, share in data["shares"].items():
-            made.add_row(name, figure, _share(share["share"]), str(share["of"]))
-        if data["refused"]:
-            made.add_row(name, "refused", str(data["refused"]), "")
-    return made
-
-
 def shares(title: str, figures: Mapping[str, Data]) -> Table:
     """Return a table of shares, each with its number of trials and its 95 % interval if known."""
     made = _table(title, ["figure"], ["share", "95 %", "of"])
@@ -287,19 +230,6 @@ def attacks(title: str, figures: Mapping[str, Data]) -> Table:
             _share(data["kept beside"]),
             str(data["facts"]),
         )
-    return made
-
-
-def dead_ends(title: str, rows: Mapping[str, Data]) -> Table:
-    """Return the table of sessions that ended, with a few avoidable cases."""
-    made = _table(title, ["sessions"], ["number", "turns", "ended by", "gates broken"])
-    for name, data in rows.items():
-        broken = _counts({gate: count for gate, count in data["gates"].items() if count}) or "0"
-        made.add_row(
-            name, str(data["sessions"]), str(data["turns"]), _counts(data["ended by"]), broken
-        )
-    shown = [each for data in rows.values() for each in data["shown"]]
-    made.caption = "\n".join(shown[:10])
     return made
 
 

@@ -30,7 +30,7 @@ class Tally:
         """Return the hits per trial, or None without trials."""
         return _share(list(self.counts.values()))
 
-    def interval(self, resamples: int = RESAMPLES) -> tuple[float, float] | None:
+    def interval(self) -> tuple[float, float] | None:
         """Return the 95 % bootstrap interval over conversations, the same in every run."""
         counts = list(self.counts.values())
         if self.share is None:
@@ -38,7 +38,7 @@ class Tally:
         draw = random.Random(len(counts))  # noqa: S311 - no secret
         found = sorted(
             share
-            for _ in range(resamples)
+            for _ in range(RESAMPLES)
             if (share := _share(draw.choices(counts, k=len(counts)))) is not None
         )
         return percentile(found, 0.025), percentile(found, 0.975)

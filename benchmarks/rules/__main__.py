@@ -13,10 +13,10 @@ ONE_REPLY = "shisa-ai/M-IFEval"
 """A source whose instructions bind one reply; they are counted apart."""
 
 
-def measure(*, unseen: bool) -> None:
-    """Print the share of texts of a half in which a rule is found, and the time for each text."""
+def measure() -> None:
+    """Print the share of texts of the unseen half in which a rule is found, and the time each."""
     found: dict[str, list[bool]] = defaultdict(list)
-    turns = [*shared(unseen=unseen), *recorded(unseen=unseen)]
+    turns = [*shared(unseen=True), *recorded(unseen=True)]
     list(find_rules("Never push."))
     began = process_time()
     for turn in turns:
@@ -40,7 +40,7 @@ def _names(turn: Turn) -> Sequence[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Train, or measure the unseen half, or with ``tune`` the half that was learnt from."""
+    """Train, or measure the unseen half."""
     match arguments:
         case ["train"]:
             # Needs scikit-learn, which measuring does not.
@@ -51,10 +51,10 @@ def main(arguments: Sequence[str]) -> int:
             endings.train(print)
         case ["measure-endings"]:
             endings.measure(print)
-        case ["measure", *half] if half in ([], ["tune"]):
-            measure(unseen=not half)
+        case ["measure"]:
+            measure()
         case _:
-            print("use [train|measure][-endings], or measure tune", file=sys.stderr)
+            print("use [train|measure][-endings]", file=sys.stderr)
             return 2
     return 0
 

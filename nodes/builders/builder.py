@@ -237,14 +237,12 @@ def _write_entries(parts: Iterable[Part], say: Callable[[str], str]) -> list[Ent
     return entries
 
 
-def get_conversation_history(
-    now: Now, depth: Depth = "full", *, recent: int | None = None
-) -> ConversationHistory:
+def get_conversation_history(now: Now, depth: Depth = "full") -> ConversationHistory:
     """Return the conversation history at a moment (docs/nodes.md).
 
     `depth` 2 has the last two exchanges only, 5 the last five and a summary of earlier ones,
-    ``'full'`` everything that is remembered; `recent` requests fewer exchanges. An exchange under
-    way is the last. A summary covers every exchange that is not among the recent ones.
+    ``'full'`` everything that is remembered. An exchange under way is the last. A summary covers
+    every exchange that is not among the recent ones.
 
     Raises:
         InvalidOptionError: another depth.
@@ -258,9 +256,9 @@ def get_conversation_history(
         engagement_summary=conversation.engagement_summary if full else "",
         pending=conversation.pending if full else None,
     )
-    history = history.limit_recent(
-        min(most for most in (depth, recent, len(history.recent_turns)) if isinstance(most, int))
-    )
+    if depth == "full":
+        return history
+    history = history.limit_recent(depth)
     return evolve(history, history_summary="") if depth == RECENT_ONLY else history
 
 

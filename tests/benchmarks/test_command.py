@@ -19,11 +19,11 @@ def test_without_a_name_the_benchmarks_are_listed(capsys: pytest.CaptureFixture[
 def test_arguments_go_to_the_benchmark() -> None:
     """A benchmark of other libraries runs beside them, in an environment of its own."""
     assert command("budget", ["turns"]) == [sys.executable, "-m", "benchmarks.budget", "turns"]
-    alone = command("retention_peer", ["litellm", "--seed", "1"])
+    alone = command("retention_peer", ["langchain-core", "--set", "tau"])
     assert alone[:3] == ["uv", "run", "--isolated"]
-    assert alone[-9:] == [
-        *("litellm", "python", "-m", "benchmarks.retention"),
-        *("peers", "--peer", "litellm", "--seed", "1"),
+    assert alone[-7:] == [
+        *("langchain-core", "python", "-m", "benchmarks.retention"),
+        *("peers", "--set", "tau"),
     ]
 
 

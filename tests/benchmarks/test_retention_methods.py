@@ -15,7 +15,6 @@ from benchmarks.retention.methods import (
     greedy_oracle,
     plain_tail,
 )
-from benchmarks.retention.peers import largest
 from benchmarks.retention.projecting import calls_of, measure
 from benchmarks.retention.recall import needles_of, whole_text
 from benchmarks.retention.recordings import Message, request_tokens
@@ -157,18 +156,6 @@ def test_long_range_asks_only_for_what_no_tail_holds() -> None:
     assert (data["long range"]["of"], data["long range"]["share"]) == (1, 0.0)
     best = measure(METHODS["best whole messages"], [AGENT], 0.3, gates=False).as_data()["recalls"]
     assert best["long range"]["share"] == 1.0
-
-
-def test_the_largest_list_that_fits_is_found() -> None:
-    """For a library that counts messages: as many as fit, one where none does."""
-    messages = monologue_messages()
-
-    def last(size: int) -> list[Message]:
-        return messages[-size:]
-
-    for size in (1, 2, 7, 12):
-        assert largest(last, 12, request_tokens(messages[-size:])) == messages[-size:]
-    assert largest(last, 12, 1) == messages[-1:]
 
 
 def test_dialogues_are_asked_blind_once_and_once_for_each_question() -> None:

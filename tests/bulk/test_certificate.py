@@ -91,16 +91,6 @@ def test_many_arguments_are_found_in_one_reading(stand: int) -> None:
     assert growth(read, 1_000) < BOUND
 
 
-def test_a_row_that_is_too_large_is_counted_and_not_read(tmp_path: Path) -> None:
-    """A long line, and one of very many objects, are skipped like other bad rows."""
-    good = {"messages": calling('{"flight": "HAT136"}')}
-    long = json.dumps({"messages": [user("x" * 9_000)]}).encode()
-    source = saved(tmp_path / "in.jsonl", as_lines([good, [{}] * 400]) + long)
-    small = RowCompressor(max_tokens=9_000, most_row_bytes=8_000)
-    found, rejected = certify_file(source, [small], engine=Pool(1))
-    assert (rejected, found.conversations) == (2, 1)
-
-
 def test_a_conversation_without_calls_does_not_count() -> None:
     """It has no arguments; the certificate leaves it out."""
     nothing = measure(chat(4), [WHOLE])

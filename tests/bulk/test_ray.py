@@ -15,7 +15,6 @@ from attrs import frozen
 from polycontext.base import is_installed
 from polycontext.bulk import Engine, Pool, RayEngine, RowCompressor, compress_file, lines
 from polycontext.bulk.pieces import Done, Piece, Work
-from polycontext.bulk.run import Progress
 from tests.bulk.data_sets import BUDGET, as_lines, rows, saved
 
 pytestmark = [
@@ -127,24 +126,4 @@ def test_a_worker_that_is_killed_changes_nothing(
     output = tmp_path / "out.jsonl.gz"
     compress_file(source, output, SMALL, engine=Deadly(engine, tmp_path / "killed"))
     assert (tmp_path / "killed").exists()
-    assert_same(output, whole)
-
-
-def test_a_run_is_resumed_by_either_engine(
-    engine: Engine, source: Path, whole: Path, tmp_path: Path
-) -> None:
-    """What one engine began, the other ends."""
-    output = tmp_path / "out.jsonl.gz"
-
-    class StoppedError(Exception):
-        pass
-
-    def stop(progress: Progress) -> None:
-        if progress.rows > 100:
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        compress_file(source, output, SMALL, engine=engine, advance=stop)
-    assert not output.exists()
-    compress_file(source, output, SMALL, engine=engine)
     assert_same(output, whole)

@@ -134,12 +134,6 @@ FAULTS = [
         "line 2, tools",
         "holds no tools",
     ),
-    Bad(
-        "the second of two",
-        [[user("a")], [user("a"), result("x", "b")]],
-        "chat.json, line 1, messages[1]",
-        "orphan-result",
-    ),
 ]
 
 
@@ -230,13 +224,10 @@ OPTIONS = [
     (("project", EXAMPLE), "Pass --max-tokens or --model."),
     (("--store", "a.db", "models"), "No such option '--store'. Use --version. Try"),
     (("project", EXAMPLE, "--budget", "9"), "No such option '--budget'. Use --max-tokens. Try"),
-    (("session", "search", "a", "x", "--top-k", "3"), "'--top-k'. Use --limit. Try"),
     (("session", "append", "a", "--pin"), "'--pin'. Use --store, --timeout, --role, "),
     (("session", "add"), "No such command 'add'. Use polycontext session append. Try"),
-    (("list",), "No such command 'list'. Use polycontext session list. Try"),
     (("version",), "No such command 'version'. Use polycontext --version. Try"),
     (("sesion", "list"), "No such command 'sesion'. Did you mean 'session'?"),
-    (("session", "pin", "a", "t1"), "No such command 'pin'. Use polycontext session rules "),
     (("dance",), "No such command 'dance'. Use session, receipts, chat, "),
     (("compress", "a.jsonl", "b.jsonl", "c.jsonl"), "unexpected extra argument (c.jsonl)"),
     (("session", "fork", "a"), "Missing argument 'NEW'. Try"),

@@ -78,19 +78,6 @@ def test_a_request_is_judged_whole_and_a_record_by_its_messages(
     )
 
 
-def test_openais_formats_are_judged_too(polycontext: Command, tmp_path: Path) -> None:
-    """Chat messages, and requests and items of Responses, are told apart by their looks."""
-    orphan = {"role": "tool", "tool_call_id": "x", "content": "y"}
-    ran = polycontext("check", saved(tmp_path, "chat.json", [user("a"), orphan]))
-    assert (ran.code, "orphan-result" in ran.out) == (1, True)
-    output = {"type": "function_call_output", "call_id": "x", "output": "y"}
-    for value in ([user("a"), output], {"model": "m", "input": [user("a"), output]}):
-        told = polycontext("check", saved(tmp_path, "items.json", value), "--json").json()[
-            "findings"
-        ]
-        assert [(each["provider"], each["index"]) for each in told] == [("openai-responses", 1)]
-
-
 @pytest.mark.parametrize("given", ["[1, 2]", '["Hello"]'])
 def test_the_advice_is_in_json_words(polycontext: Command, tmp_path: Path, given: str) -> None:
     """It names nothing that only a Python program has."""

@@ -52,16 +52,6 @@ def test_many_requests(polycontext: Command) -> None:
     assert done.code == 0
 
 
-def test_a_transcript(polycontext: Command, tmp_path: Path) -> None:
-    """The session file of a host is read, and its calls and results stand in the text."""
-    file = saved(tmp_path, "s.jsonl", as_lines(claude_code(STEPS)))
-    request = {"version": 1, "max_tokens": 900, "shape": "text", "transcript": str(file)}
-    done = polycontext("compact", stdin=json.dumps(request))
-    assert done.code == 3
-    assert "Use cents." in done.json()["summary"]
-    assert 'shell({"n": 1})' in done.json()["summary"]
-
-
 def test_the_plan_of_a_transcript_has_no_indices(polycontext: Command, tmp_path: Path) -> None:
     """The host does not know the rows of its file by number: all messages are spelled out."""
     file = saved(tmp_path, "s.jsonl", as_lines(claude_code(STEPS)))

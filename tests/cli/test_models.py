@@ -21,5 +21,3 @@ def test_an_unknown_model_brings_advice_for_the_command_line(polycontext: Comman
     """The error names the option, not the argument of a function."""
     ran = polycontext("models", "my-own-model")
     assert (ran.code, "pass its context window as --max-tokens" in ran.complaint) == (2, True)
-    ran = polycontext("sesion", "list")
-    assert "No such command 'sesion'. Did you mean 'session'?" in ran.complaint

@@ -131,36 +131,6 @@ def test_it_is_drawn_on_any_paper(width: int) -> None:
         assert word in told
 
 
-def test_without_colour_class_and_speaker_can_be_told_apart() -> None:
-    """By the two signs of a cell; NO_COLOR leaves the signs."""
-    text = drawn(lived()).replace("\n", "")
-    assert {"█s", "█u", "▓t"} <= {text[place : place + 2] for place in range(0, 400, 2)}
-    in_colour, without = (
-        drawn(lived(), force_terminal=True, color_system="standard", no_color=given_up)
-        for given_up in (False, True)
-    )
-    assert "\x1b[32m" in in_colour
-    assert "\x1b[3" not in without
-
-
-def test_the_waffle_of_a_session_is_shown(polycontext: Command, tmp_path: Path) -> None:
-    """As it stands, as it stood, and as JSON."""
-    where = ("s", "--store", tmp_path / "chat.db")
-    polycontext("session", "new", *where, "--max-tokens", 600, "--reserve", 60)
-    polycontext("session", "append", *where, "--from", EXAMPLE)
-    ran = polycontext("session", "show", *where)
-    assert ran.code == 0
-    found = polycontext("session", "show", *where, "--json").json()
-    assert sum(each["tokens"] for each in found["window"]) == found["tokens"]
-    assert found["max_tokens"] + found["reserve"] == 600
-    assert f"{found['tokens']:,} of {found['max_tokens']:,} tokens" in ran.out
-    assert (
-        polycontext("session", "show", *where, "--at", 1, "--json").json()["tokens"]
-        < found["tokens"]
-    )
-    assert polycontext("session", "show", *where, "--at", 10_000).code != 0
-
-
 def test_the_page_shows_what_is_printed(
     polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

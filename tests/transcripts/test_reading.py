@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polycontext import ContextSession
 from polycontext.base import InvalidDataError
 from polycontext.transcripts import Conversation, read_conversations
-from polycontext.transcripts.conversation import conversations, detect_provider
+from polycontext.transcripts.conversation import conversations
 from polycontext.transcripts.documents import Document, read_documents
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
@@ -24,17 +24,6 @@ CHAT = [user("a"), assistant("b")]
 def read(folder: Path, data: object, name: str = "chat.json") -> list[Conversation]:
     """Return the conversations of a file that holds `data`."""
     return list(read_conversations([str(saved(folder, name, data))]))
-
-
-@pytest.mark.parametrize(
-    "value",
-    [CHAT, {"messages": CHAT}, [{"messages": CHAT}], [CHAT]],
-    ids=["list", "object", "objects", "lists"],
-)
-def test_one_conversation_in_any_shape(tmp_path: Path, value: object) -> None:
-    """A list, an object, or a list of one of them give the same turns."""
-    (conversation,) = read(tmp_path, value)
-    assert [turn.content for turn in conversation.parse().turns] == ["a", "b"]
 
 
 def test_several_in_one_document_or_one_a_line(tmp_path: Path) -> None:
@@ -107,26 +96,6 @@ def test_a_system_beside_the_messages_leads_them(tmp_path: Path) -> None:
         ("user", "a"),
     ]
     assert len(conversation.tools) == 1
-
-
-@pytest.mark.parametrize(
-    "block",
-    [
-        {"type": "tool_use", "id": "a", "name": "look", "input": {}},
-        {"type": "tool_result", "tool_use_id": "a"},
-        {"type": "thinking", "thinking": "", "signature": ""},
-        {"type": "redacted_thinking", "data": ""},
-    ],
-    ids=lambda block: block["type"],
-)
-def test_a_block_that_only_anthropic_has_says_so(block: dict[str, object]) -> None:
-    """One such block anywhere decides."""
-    assert (
-        detect_provider(
-            [user("a"), {"role": "assistant", "content": [{"type": "text", "text": "x"}, block]}]
-        )
-        is Provider.ANTHROPIC
-    )
 
 
 @given(

@@ -1,4 +1,4 @@
-"""`polycontext session forget` by age, and the help and option errors of every session command."""
+"""`polycontext session forget` by age, and its errors."""
 
 import json
 
@@ -6,11 +6,6 @@ import pytest
 
 from tests.cli.command import chat, user
 from tests.cli.session.conftest import Asked
-
-WORDS = (
-    "new|append|messages|show|compress|recall|rules|search|explain|rewind|undo|diff|fork|"
-    "export|import|list|forget|delete"
-)
 
 
 def test_old_words_expire_and_the_view_stays(small: Asked) -> None:

@@ -77,16 +77,6 @@ def test_a_fork_goes_its_own_way(four: Asked, store: Path) -> None:
     assert (again.code, again.complaint.startswith("")) == (1, True)
 
 
-def test_a_rewind_said_again_with_its_key_is_done_once(four: Asked) -> None:
-    """A key and an expected revision mean what they mean everywhere."""
-    first, second = (
-        four("rewind", "t2", "--idempotency-key", "k", "--json").json()["revision"]
-        for _ in range(2)
-    )
-    assert first == second
-    assert four("rewind", "t1", "--expected-revision", "4").code == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -89,14 +89,6 @@ def test_a_mistyped_path_makes_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_of_something_else_is_left_alone(ask: Asked, store: Path) -> None:
-    """A file that is not a store is rejected and left unchanged."""
-    store.write_bytes(b"Once upon a time" * 100)
-    ran = ask("show")
-    assert (ran.code, ran.complaint != "") == (1, True)
-    assert store.read_bytes() == b"Once upon a time" * 100
-
-
 def test_a_store_that_another_process_keeps_is_busy(small: Asked, store: Path) -> None:
     """Beside a process that only has it open, a command works; one that writes is waited for."""
     code = (
@@ -203,12 +195,7 @@ def test_a_users_own_words_stay_as_they_are(small: Asked, name: str) -> None:
     assert undo == f"to undo: polycontext session rewind '{name}' 1"
 
 
-def test_a_file_without_messages_and_a_name_without_a_root_attach_nothing(
-    small: Asked, tmp_path: Path
-) -> None:
-    """The file is refused, and a note says how to attach what is named."""
-    empty = tmp_path / "empty.json"
-    empty.write_text("[]", encoding="utf-8")
-    assert "there is no message" in small("append", "--from", empty).err
+def test_a_name_without_a_root_attaches_nothing(small: Asked) -> None:
+    """A note says how to attach what is named."""
     said = small("append", "--role", "user", "See [@notes.md].")
     assert (said.code, "attaches nothing without --root DIR" in said.err) == (0, True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import build_think_context
 from polycontext.nodes.builders import Section, build_context
-from polycontext.nodes.builders.budget import LEFT_OUT, NOTHING, NodeBudgetError, fit
+from polycontext.nodes.builders.budget import NOTHING, NodeBudgetError, fit
 from polycontext.nodes.builders.standard_nodes import REPLY, THINK
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
 from polycontext.nodes.prompt_text import Entry
@@ -35,21 +35,6 @@ SECTIONS = st.dictionaries(st.sampled_from(Section), ENTRIES)
 def headings_of(text: str) -> list[str]:
     """Return the lines that are a heading of the prompt's own, in order."""
     return [line for line in text.splitlines() if line in HEADINGS]
-
-
-@given(SECTIONS, st.integers(60, 900))
-def test_any_entries_fit_or_are_refused_with_the_budget_that_would_do(
-    sections: dict[Section, list[Entry]], budget: int
-) -> None:
-    """The text takes at most the budget; a refusal names a number of tokens that then suffices."""
-    try:
-        text, tokens = fit("critic", sections, "Say it.", budget, FAST)
-    except NodeBudgetError as error:
-        assert error.needed > budget
-        text, tokens = fit("critic", sections, "Say it.", error.needed, FAST)
-        budget = error.needed
-    assert tokens == FAST.count(text) <= budget
-    assert headings_of(text) == HEADINGS
 
 
 @given(SECTIONS, st.integers(60, 900))
@@ -98,25 +83,6 @@ def test_what_may_go_goes_before_what_may_shrink() -> None:
     assert "required 0" in less
     assert "earlier, cut] short 0; short 1" in least
     assert "required 5" in least
-
-
-@given(st.integers(150, 500))
-def test_a_note_stands_in_the_section_of_what_it_stands_for(budget: int) -> None:
-    """A note never moves out of the section it belongs to, however small the budget."""
-    parts = {
-        section: [Entry(f"### Part {number}", resource_class=ResourceClass.PRESERVED)]
-        + [
-            Entry(f"{section} {each} {number}: " + "word " * 20, short=short and f"{short} {each}")
-            for each in range(6)
-        ]
-        for number, (section, short) in enumerate(zip(Section, ("short", "", "brief"), strict=True))
-    }
-    text = fit("critic", parts, "Say it.", budget, default_counter())[0]
-    for number, section in enumerate(Section):
-        body = text.split(f"### Part {number}\n", 1)[1].split("\n\n", 1)[0]
-        assert LEFT_OUT not in body
-        assert not [other for other in Section if other is not section and other in body]
-        assert "word" in body or "[6 earlier, cut]" in body
 
 
 def test_a_gist_says_how_many_short_forms_it_leaves_out() -> None:

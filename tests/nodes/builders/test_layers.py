@@ -3,12 +3,9 @@
 import pytest
 from attrs import evolve
 
-from polycontext.base import InvalidOptionError
 from polycontext.nodes import (
     ConversationContext,
     Now,
-    format_conversation_for_prompt,
-    get_conversation_history,
 )
 from polycontext.nodes.builders.builder import (
     get_current_curation,
@@ -16,15 +13,11 @@ from polycontext.nodes.builders.builder import (
     get_execution_outcomes,
     get_own_decision_history,
 )
-from polycontext.nodes.builders.node import ConversationPart
-from polycontext.nodes.builders.standard_nodes import ACT
 from polycontext.nodes.entities.records import EntityContext, EntitySnapshot
 from polycontext.nodes.history import (
     ConversationHistory,
     ConversationTurn,
-    Depth,
     PendingState,
-    visible_conversation,
 )
 from polycontext.nodes.memory.current_exchange import CurrentTurn, close_exchange
 from polycontext.nodes.reasoning import (
@@ -34,7 +27,6 @@ from polycontext.nodes.reasoning import (
     TurnExecutionSummary,
 )
 from polycontext.polynomial import ContextSession
-from tests.nodes.builders.material import lived
 from tests.nodes.moments import now_of
 
 RECORDS: dict[type, str] = {
@@ -56,36 +48,11 @@ RECORDS: dict[type, str] = {
 `docs/decisions/2026-11-22-node-contexts.md` names the differences.
 """
 
-LIVED = lived()
-
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
 def test_a_record_has_the_fields_that_its_contract_names(record: type) -> None:
     """Under the same names."""
     assert not [name for name in RECORDS[record].split() if not hasattr(record, name)]
-
-
-@pytest.mark.parametrize(
-    ("depth", "there", "absent"),
-    [(2, "SAID-9", "SAID-8"), (5, "SAID-6", "GOAL"), ("full", "SAID-1 ", "PENDING")],
-)
-def test_more_of_the_conversation_comes_with_its_depth(
-    depth: Depth, there: str, absent: str
-) -> None:
-    """Depth 2 holds two exchanges; a greater depth adds the summary, never theme or questions."""
-    history = visible_conversation(
-        get_conversation_history(LIVED, depth), ACT.conversation | {ConversationPart.SUMMARY}
-    )
-    text = format_conversation_for_prompt(history)
-    assert there in text
-    assert absent not in text
-    assert (history.engagement_summary, history.pending, bool(history.history_summary)) == (
-        "",
-        None,
-        depth != 2,
-    )
-    with pytest.raises(InvalidOptionError):
-        get_conversation_history(LIVED, True)  # type: ignore[arg-type]
 
 
 def test_a_closed_exchange_is_under_way_no_more() -> None:

@@ -129,17 +129,3 @@ def test_a_short_demand_is_told_though_its_letters_stand_in_another_word() -> No
     session.add_user_turn("Oven at 420 degrees?")
     session.add_assistant_turn("420 degrees.")
     assert "it still holds: 42\n" in str(told("reply", session))
-
-
-def test_all_that_is_attached_takes_a_share_together() -> None:
-    """A hundred items leave the node its budget, and each is told of as far as there is room."""
-    session = ContextSession(max_tokens=200_000)
-    session.add_user_turn("Look at these.")
-    for number in range(100):
-        session.attach(
-            ContextItem(f"value_{number} = {number}\n" * 40, "code", {"filename": f"f{number}.py"})
-        )
-    session.add_user_turn("Well?")
-    context = told("act", session)
-    assert context.tokens <= NODES["act"].budget
-    assert str(context).count("Attached [@f") > 50

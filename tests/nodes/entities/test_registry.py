@@ -1,7 +1,6 @@
 """The registry: what happens to an entity, and by which ref it goes."""
 
 import copy
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 
 from polycontext.base import CallerError, InvalidDataError, UnknownNameError
 from polycontext.nodes import SessionIdRegistry
-from polycontext.nodes.entities.names import RefRefusedError
 from polycontext.nodes.entities.records import UnknownRefError
 from tests.nodes.entities.kitchen import kitchen
 
@@ -69,21 +67,6 @@ def test_a_ref_that_names_nothing_is_refused_and_changes_nothing(
     assert registry == before
 
 
-def test_what_was_never_saved_cannot_be_deleted_and_has_no_id() -> None:
-    """A generated entity is in no database: it is saved or dropped."""
-    registry, idea = SessionIdRegistry().generate("recipes", turn=1)
-    with pytest.raises(
-        RefRefusedError,
-        match=r"'gen_recipe_1' is generated and in no database. Save or drop it",
-    ):
-        registry.delete(idea, turn=2)
-    with pytest.raises(
-        RefRefusedError,
-        match=r"'gen_recipe_1' is generated and has no id yet. Save it first",
-    ):
-        registry.id_of(idea)
-
-
 BAD: dict[str, tuple[str, Callable[[SessionIdRegistry], Any]]] = {
     "blank type": ("type", lambda r: r.read("", "a", turn=1)),
     "generated type": ("type", lambda r: r.generate("9 lives", turn=1)),
@@ -119,15 +102,6 @@ def test_what_cannot_be_stored_or_shown_is_refused(
     assert refused.value.path == field
     assert isinstance(refused.value, CallerError)
     assert registry == before
-
-
-def test_a_registry_can_be_pickled_and_copied() -> None:
-    """A registry and its entities survive pickle and deepcopy."""
-    registry = kitchen()
-    assert pickle.loads(pickle.dumps(registry)) == registry == copy.deepcopy(registry)  # noqa: S301
-    chicken = pickle.loads(pickle.dumps(registry.get("recipe_4")))  # noqa: S301  our own bytes
-    assert chicken == registry.get("recipe_4")
-    assert len(chicken.data) == 6
 
 
 def test_no_repr_shows_an_id() -> None:

@@ -1,13 +1,10 @@
 """Layer 2 in a prompt: each depth its parts, and nothing that was said poses as the prompt."""
 
 import re
-from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes import get_conversation_history
 from polycontext.nodes.history import (
     ConversationHistory,
     ConversationTurn,
@@ -15,23 +12,12 @@ from polycontext.nodes.history import (
     PendingState,
     format_conversation_for_prompt,
 )
-from tests.nodes.memory.records import SAID, exchanges, kitchen, pendings
+from tests.nodes.memory.records import SAID, exchanges, pendings
 
-GOLDEN = Path(__file__).parent / "golden"
 OWN = re.compile(
     r"### (Engagement|Earlier|Recent turns|Pending)|(User|Routed|Assistant): .*|Waiting for .*"
     r"|> .*|- .*|\(nothing was said yet\)|"
 )
-
-
-@pytest.mark.parametrize("depth", [2, 5, "full"])
-def test_golden(depth: Depth) -> None:
-    """The kitchen conversation prints the reviewed golden file of each depth."""
-    lived = kitchen()
-    history = get_conversation_history(lived.now)
-    assert f"{format_conversation_for_prompt(history, depth)}\n" == (
-        GOLDEN / f"{depth}.md"
-    ).read_text(encoding="utf-8")
 
 
 @given(

@@ -6,7 +6,7 @@ from polycontext.nodes.memory.current_exchange import CurrentTurn, close_exchang
 from polycontext.nodes.reasoning import CurationSummary, TurnCuration
 from polycontext.polynomial import ContextSession
 from polycontext.window import default_counter
-from tests.nodes.memory.records import kitchen
+from tests.nodes.builders.material import lived
 from tests.nodes.moments import closed, now_of
 
 
@@ -51,21 +51,24 @@ def test_long_words_are_condensed_to_their_bounds() -> None:
 
 def test_the_oldest_leave_for_the_summaries() -> None:
     """Five exchanges and two summaries stay; every older one is told of by its summary."""
-    conversation = kitchen(8).conversation
-    assert [turn.assistant_summary[8:16] for turn in conversation.recent_turns] == [
-        f"recipe_{number}" for number in range(4, 9)
+    conversation = lived().conversation
+    assert [turn.assistant_summary for turn in conversation.recent_turns] == [
+        f"ANSWERED-{number}, gladly." for number in range(5, 10)
     ]
-    assert [summary.turn_num for summary in conversation.turn_summaries] == [7, 8]
-    assert "recipe_3" in conversation.history_summary
-    assert "blocked: CRUD failed: timeout" in conversation.reasoning_summary
+    assert [summary.turn_num for summary in conversation.turn_summaries] == [8, 9]
+    assert "SAID-4" in conversation.history_summary
+    assert "GOAL-7" in conversation.reasoning_summary
 
 
 def test_a_blocked_turn_is_closed_with_its_reason() -> None:
-    """Its exchange is kept without an answer."""
+    """Its exchange is kept without an answer, and its reason in the summary of older ones."""
     session = _said(("Any soup?", ""))
     conversation = closed(ConversationContext(), CurrentTurn(1).block("no database"), session)
     assert conversation.turn_summaries[0].blocked_reason == "no database"
     assert [turn.assistant_summary for turn in conversation.recent_turns] == [""]
+    for number in (2, 3):
+        conversation = close_exchange(conversation, CurrentTurn(number), None)
+    assert "blocked: no database" in conversation.reasoning_summary
 
 
 def test_decisions_are_logged_for_understand() -> None:
@@ -93,12 +96,12 @@ def test_the_theme_is_derived_or_stated() -> None:
 
 def test_a_model_s_summary_replaces_the_lines_before_it() -> None:
     """Exchanges that leave the recent ones later are added behind it; its length is bounded."""
-    conversation = kitchen(8).conversation.summarize("soup", "They looked for soup. ", "found it")
+    conversation = lived().conversation.summarize("soup", "They looked for soup. ", "found it")
     assert conversation.history_summary == "They looked for soup."
     assert conversation.reasoning_summary == "found it"
-    later = close_exchange(conversation, CurrentTurn(9), ConversationTurn("More?", "No."))
-    assert later.history_summary.startswith("They looked for soup.\nuser: And something")
-    assert later.reasoning_summary.startswith("found it\nTurn 7 (plan_direct): Find a quick soup")
+    later = close_exchange(conversation, CurrentTurn(10), ConversationTurn("More?", "No."))
+    assert later.history_summary.startswith("They looked for soup.\nuser: ")
+    assert later.reasoning_summary.startswith("found it\nTurn 8 (plan_direct): GOAL-8")
     long = conversation.summarize("", "And so on with soup. " * 900).history_summary
     assert default_counter().count(long) <= 300
 

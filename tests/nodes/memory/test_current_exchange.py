@@ -10,7 +10,7 @@ from polycontext.nodes.history import PendingState
 from polycontext.nodes.memory.current_exchange import CurrentTurn
 from polycontext.nodes.reasoning import ConversationPhase, CurationSummary, ThinkDecision
 from polycontext.window import default_counter
-from tests.nodes.memory.records import kitchen
+from tests.nodes.builders.material import lived
 
 
 def test_each_method_adds_one_thing() -> None:
@@ -49,8 +49,8 @@ def test_why_a_turn_was_blocked_is_kept_in_a_bound() -> None:
 
 def test_a_turn_and_a_memory_can_be_pickled_and_copied() -> None:
     """Frameworks that checkpoint their state by pickle or deepcopy get an equal one."""
-    lived = kitchen(3)
-    for record in (lived.turn, lived.conversation):
+    here = lived()
+    for record in (here.turn, here.conversation):
         assert pickle.loads(pickle.dumps(record)) == record == copy.deepcopy(record)  # noqa: S301
         assert hash(copy.deepcopy(record)) == hash(record)
 

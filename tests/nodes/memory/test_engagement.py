@@ -32,17 +32,6 @@ def test_the_theme_tells_goals_and_wishes() -> None:
     )
 
 
-def test_somebody_s_own_words_stand_until_the_next_turn() -> None:
-    """A stated theme is shown in place of the derived one, which goes on beneath it."""
-    derived = Engagement().after(TurnExecutionSummary(1, think_goal="Find a soup"))
-    stated = evolve(derived, stated="A dinner for two.")
-    assert stated.text == "A dinner for two."
-    assert (
-        stated.after(TurnExecutionSummary(2, think_goal="Find a salad")).text
-        == "Goals: Find a soup; Find a salad."
-    )
-
-
 @given(st.lists(summaries(), max_size=12), st.integers(1, 40))
 def test_the_theme_stays_small(turns: list[TurnExecutionSummary], times: int) -> None:
     """The theme stays within a few hundred tokens, whatever models write into it."""

@@ -47,20 +47,6 @@ def test_props_show_what_user_and_assistant_said() -> None:
     }
 
 
-def test_a_gist_shows_as_a_count_only() -> None:
-    """A summary tells how many messages it stands for, not what was in them."""
-    session = ContextSession(600, auto=False)
-    session.add_user_turn("task")
-    for number in range(14):
-        session.add_assistant_turn(
-            f"UNSHOWN thought number {number} about the way the parcel takes through the land"
-        )
-    session.compress(0.0)
-    [gist] = [m for m in session.render()["messages"] if m["role"] == "summary"]
-    assert gist["content"].endswith("earlier messages")
-    assert "UNSHOWN" not in gist["content"]
-
-
 def test_an_attachment_shows_as_its_name_only() -> None:
     """Only the name of an attachment is shown, and attaching does not change the status."""
     session = ContextSession(2000)
@@ -142,22 +128,3 @@ def test_actions_are_those_that_the_server_accepts() -> None:
         props = _props(session)
         assert (props["status"], props["canSend"]) == ("thinking", False)
         assert props["actions"] == {"send": False, "compress": False, "clear": False}
-
-
-class Approved(ContextMachine):
-    """Takes no message while somebody has to agree."""
-
-    asking = State("ASKING", value="ASKING")
-    wait = ContextMachine.accumulating.to(asking)
-    agreed = asking.to(ContextMachine.accumulating)
-
-
-def test_a_message_is_offered_only_where_the_machine_takes_it() -> None:
-    """In a state of one's own as in those of the context."""
-    session = ContextSession(max_tokens=8000, machine=Approved)
-    session.add_user_turn("Which plums?")
-    assert session.render()["actions"]["send"]
-    session.send("wait")
-    with pytest.raises(IllegalDirectionError):
-        session.add_user_turn("Well?")
-    assert not session.render()["actions"]["send"]
