@@ -1,10 +1,11 @@
 """Measure long sessions of chained recordings.
 
-The figures are the identifiers in view after many compressions, and how many there are.
+The figures are the identifiers in view after many compressions, and how often compressions occur.
 """
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from statistics import fmean
 from typing import Any
 
@@ -15,7 +16,8 @@ from benchmarks.retention.growing import Grown, Way, turns_of
 from benchmarks.retention.methods import Asked, projected
 from benchmarks.retention.recall import Wanted, needles_of, texts_of, whole_text
 from benchmarks.retention.recordings import Conversation, Message, pinned, request_tokens
-from benchmarks.retention.tally import Tally
+from benchmarks.retention.tally import Tally, middle
+from polycontext.window import Turn
 
 AGES = (1, 5, 10, 20, 50)
 WINDOWS = 5
@@ -26,6 +28,7 @@ Recordings that are too short are repeated with other digits.
 EVERY = 3
 """The number of compressions between two projections of the whole log for comparison."""
 
+CYCLE = 1_000
 _DIGITS = "123456789"
 
 
@@ -172,6 +175,44 @@ def _around(age: int) -> range:
     return range(age, age + 1 + age // 10)
 
 
+def measure_cycles(
+    conversations: Sequence[Conversation],
+    turns: int,
+    way: Way,
+    *,
+    window: int,
+    tell: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Grow the same messages repeatedly up to `turns` turns.
+
+    Return how many turns a compression served in each cycle. The digits 1 to 9 are shifted from
+    cycle to cycle, so that no call repeats an earlier one.
+    """
+    body = turns_of(chained(conversations).messages)
+    head = list(takewhile(lambda turn: turn.role == "system", body))
+    cycle = _whole(body[len(head) :], CYCLE)
+    cycles = (
+        _renumbered(turn, number) for number in range(max(1, turns // len(cycle))) for turn in cycle
+    )
+    grown = Grown(way.session(window), [*head, *cycles])
+    grown.grow(len(head))
+    served: list[float] = []
+    while grown.refused is None and grown.taken < len(grown.turns):
+        tell(f"cycles {way}, turn {grown.taken} of {len(grown.turns)}")
+        before = grown.compressions
+        if grown.grow(grown.taken + len(cycle)):
+            served.append(len(cycle) / max(1, grown.compressions - before))
+    return {
+        "turns a compression, by cycle": served,
+        "cycle": len(cycle),
+        "prefix kept": middle(grown.prefixes),
+        "ms a compression": 1000 * grown.seconds / grown.compressions
+        if grown.compressions
+        else None,
+        "ended by": str(grown.refused) if grown.refused else None,
+    }
+
+
 def _digits(number: int) -> dict[int, int]:
     shift = number % len(_DIGITS)
     return str.maketrans(_DIGITS, _DIGITS[shift:] + _DIGITS[:shift])
@@ -194,3 +235,20 @@ def _altered(conversation: Conversation, number: int) -> Conversation:
         for message in conversation.messages
     )
     return evolve(conversation, messages=tuple(moved), probes=tuple(probes))
+
+
+def _renumbered(turn: Turn, number: int) -> Turn:
+    table = _digits(number)
+    calls = [evolve(call, arguments=call.arguments.translate(table)) for call in turn.tool_calls]
+    return evolve(turn, content=turn.content and turn.content.translate(table), tool_calls=calls)
+
+
+def _whole(turns: Sequence[Any], least: int) -> list[Any]:
+    """Return the first turns up to a user turn after `least` of them.
+
+    The next cycle then follows as a new question does.
+    """
+    end = next(
+        (place for place in range(least, len(turns)) if turns[place].role == "user"), len(turns)
+    )
+    return list(turns[:end])

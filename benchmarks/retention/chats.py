@@ -8,15 +8,9 @@ from typing import Any
 
 from benchmarks.retention.bound import Sources, View, view_of
 from benchmarks.retention.methods import Asked, Method
+from benchmarks.retention.noted import written
 from benchmarks.retention.recall import Wanted
-from benchmarks.retention.recordings import (
-    Conversation,
-    Message,
-    Probe,
-    half_of,
-    message_tokens,
-    written,
-)
+from benchmarks.retention.recordings import Conversation, Message, Probe, half_of, message_tokens
 from benchmarks.retention.tally import Tally
 
 CHATS = 24

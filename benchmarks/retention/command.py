@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ from rich.console import Console
 from benchmarks.retention import (
     aging,
     chats,
+    dead_ends,
     extracts,
     growing,
     judge,
     logs,
+    needs,
+    noted,
     outcomes,
     projecting,
     report,
@@ -25,8 +29,11 @@ from benchmarks.retention.growing import PAIRS, Way
 from benchmarks.retention.methods import ASKED, METHODS, Method
 from benchmarks.retention.peers import PEER, is_installed, trimmed
 from benchmarks.retention.recordings import AGENTS, DATA, HALVES, SETS, load, recorded
+from polycontext.pressure import ContextProjector
 
 WIDTH = 170
+LOOPS = 10_000
+TURNS = 10_000
 SUMMARIES = 2_000
 
 Tell = Callable[[str], None]
@@ -53,7 +60,7 @@ class Run:
         self.asked, self.console, self.tell = asked, console, tell
         self.sets: list[str] = asked.set or list(SETS)
         self.shares = [(f"{percent:g} %", percent / 100) for percent in asked.budgets]
-        self.ways = [Way(high, low) for high, low in asked.thresholds or PAIRS[:1]]
+        self.ways = [Way(high, low, asked.projector) for high, low in asked.thresholds or PAIRS[:1]]
 
     def projections(self) -> dict[str, Any]:
         """Measure methods on single projections."""
@@ -134,6 +141,44 @@ class Run:
             self.console.print(report.aging(title, found[name]))
         return found
 
+    def cycles(self) -> dict[str, Any]:
+        """Count how many turns a compression serves, early and late."""
+        found: dict[str, Any] = {}
+        for name in (name for name in self.sets if name in AGENTS):
+            conversations = load(name, self.asked.half, self.asked.sample, self.asked.data)
+            found[name] = {
+                str(way): aging.measure_cycles(
+                    conversations, self.asked.turns, way, window=self.asked.window, tell=self.tell
+                )
+                for way in self.ways
+            }
+            self.console.print(
+                report.cycles(
+                    f"{name}: turns that a compression serves in {self.asked.window} tokens",
+                    found[name],
+                )
+            )
+        return found
+
+    def notes(self) -> dict[str, Any]:
+        """Check for the things that a careful colleague would note."""
+        hosts = [
+            each
+            for name in self.sets
+            for each in load(name, self.asked.half, self.asked.sample, self.asked.data)
+        ]
+        shares = dict(self.shares)
+        found: dict[str, Any] = {}
+        for way in self.ways:
+            measured = noted.measure(
+                hosts, shares, self.asked.half, way=way, window=self.asked.window, tell=self.tell
+            )
+            found[str(way)] = {name: each.as_data() for name, each in measured.items()}
+            self.console.print(
+                report.notes(f"notes, thresholds {way}, {self.asked.half}", found[str(way)])
+            )
+        return found
+
     def outcomes(self) -> dict[str, Any]:
         """Look for what came of calls that change something."""
         found: dict[str, Any] = {}
@@ -158,6 +203,21 @@ class Run:
         figures = {name: verdict.as_data() for name, verdict in found.items()}
         self.console.print(report.verdicts(f"summaries judged, {self.asked.half}", figures))
         return figures
+
+    def needs(self) -> dict[str, Any]:
+        """Look for what the next step needs, beside the last messages only."""
+        found: dict[str, Any] = {}
+        cases = needs.readings(self.asked.data / needs.FOLDER)
+        for name in ("project", "plain tail"):
+            for label, share in self.shares:
+                told = needs.measure(METHODS[name], cases, share, tell=self.tell)
+                found |= {
+                    f"{name}, {label}, {kind}": {"share": tally.share, "of": tally.of}
+                    for kind, tally in told.items()
+                }
+        title = f"what the next step needs, {len(cases)} conversations"
+        self.console.print(report.shares(title, found))
+        return found
 
     def lines(self) -> dict[str, Any]:
         """Check for requested lines of long logs and tables."""
@@ -208,6 +268,27 @@ class Run:
         )
         return {"attacks": attacked, "fits": fitting}
 
+    def dead_ends(self) -> dict[str, Any]:
+        """Look for sessions that cannot continue."""
+        found: dict[str, Any] = {}
+        for way in self.ways:
+            rows = {
+                f"{self.asked.loops:,} random loops": dead_ends.in_loops(
+                    range(self.asked.loops), way, tell=self.tell
+                ).as_data()
+            }
+            for name in self.sets:
+                conversations = list(recorded(name, self.asked.half, self.asked.data))
+                for label, share in self.shares:
+                    rows[f"{name} {label}"] = dead_ends.in_recordings(
+                        conversations, share, way, tell=self.tell
+                    ).as_data()
+            found[str(way)] = rows
+            self.console.print(
+                report.dead_ends(f"dead ends, thresholds {way}, {self.asked.half}", rows)
+            )
+        return found
+
 
 PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     "projections": (
@@ -218,6 +299,11 @@ PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     "aging": (
         Run.aging,
         "identifiers in view after 1, 5, 10, 20 and 50 compressions of a long session",
+    ),
+    "cycles": (Run.cycles, "how many turns a compression serves as a session grows"),
+    "notes": (
+        Run.notes,
+        "constraints, updates, next steps put into recordings: what stands, what should not",
     ),
     "outcomes": (
         Run.outcomes,
@@ -230,6 +316,7 @@ PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
             "undone or done and is told as done or open, noise"
         ),
     ),
+    "needs": (Run.needs, "what the next step needs, by lists in the folder readings of --data"),
     "lines": (
         Run.lines,
         "lines that a question asks for, in logs and tables of 1,000 to 200,000 lines",
@@ -241,6 +328,10 @@ PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     "extracts": (
         Run.extracts,
         "summaries of a few turns: commands in tool results, sources that fit, tokens of records",
+    ),
+    "dead-ends": (
+        Run.dead_ends,
+        "sessions that cannot go on, over random tool loops and all recordings",
     ),
     "peers": (Run.peer, "another library over the same probes"),
 }
@@ -313,11 +404,32 @@ def parser() -> argparse.ArgumentParser:
         help=f"pairs for sessions, or 'all' for {pairs} (default: {Way(*PAIRS[0])})",
     )
     made.add_argument(
+        "--projector",
+        type=_projector,
+        default=ContextProjector,
+        metavar="MODULE:NAME",
+        help="what makes the sessions' projector (default: the library's)",
+    )
+    made.add_argument(
         "--window",
         type=_count,
         default=8_000,
         metavar="TOKENS",
         help="of the long sessions (default: 8000)",
+    )
+    made.add_argument(
+        "--turns",
+        type=_count,
+        default=TURNS,
+        metavar="N",
+        help=f"how long cycles grow (default: {TURNS})",
+    )
+    made.add_argument(
+        "--loops",
+        type=_count,
+        default=LOOPS,
+        metavar="N",
+        help=f"how many random loops (default: {LOOPS})",
     )
     made.add_argument(
         "--summaries",
@@ -366,6 +478,17 @@ def _pairs(text: str) -> tuple[tuple[float, float], ...]:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a list of pairs such as .7/.4,.97/.8"
         ) from None
+
+
+def _projector(text: str) -> Callable[[], ContextProjector]:
+    module, _, name = text.partition(":")
+    try:
+        made: Callable[[], ContextProjector] = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} names nothing that can be called: {error}"
+        ) from None
+    return made
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -9,8 +9,9 @@ from attrs import define, field
 
 from benchmarks.retention.bound import View, read_entries, sources_of
 from benchmarks.retention.entries import content_of, gist_entries, parsed, spelled
-from benchmarks.retention.recall import flat, words_of
-from benchmarks.retention.recordings import Conversation, Message, counter, message_turn, written
+from benchmarks.retention.noted import words_of, written
+from benchmarks.retention.recall import flat
+from benchmarks.retention.recordings import Conversation, Message, counter, message_turn
 from benchmarks.retention.tally import Tally
 from polycontext import ExtractiveSummariser
 

@@ -17,8 +17,8 @@ from benchmarks.retention.recall import Wanted, whole_text
 from benchmarks.retention.recordings import PROVIDER, Conversation, Message, counter
 from benchmarks.retention.tally import Tally, middle
 from polycontext.polynomial import ContextSession
-from polycontext.pressure import FixedThreshold
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn, count_turn
+from polycontext.pressure import ContextProjector, FixedThreshold
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_turn
 from polycontext.window.providers import get_format
 
 PAIRS = ((0.97, 0.8), (0.7, 0.4), (0.9, 0.7), (0.95, 0.5), (0.97, 0.9))
@@ -30,15 +30,18 @@ CACHED = 0.1
 
 @frozen
 class Way:
-    """The thresholds of a session."""
+    """The settings of a session: its thresholds and its projector."""
 
     high: float = PAIRS[0][0]
     low: float = PAIRS[0][1]
+    projector: Callable[[], ContextProjector] = ContextProjector
 
-    def session(self, max_tokens: int) -> ContextSession:
+    def session(self, max_tokens: int, counts: TokenCounter | None = None) -> ContextSession:
         """Return a new session."""
         threshold = FixedThreshold(self.high, self.low)
-        return ContextSession(max_tokens, counter=counter(), threshold=threshold)
+        return ContextSession(
+            max_tokens, counter=counts or counter(), threshold=threshold, projector=self.projector()
+        )
 
     def __str__(self) -> str:
         return f"{self.high:g}/{self.low:g}".replace("0.", ".")

@@ -7,19 +7,18 @@ notes.md" is the line of the call whose first argument it has. Results that the 
 holds in full are not counted.
 """
 
-import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import frozen
 
 from benchmarks.retention.entries import TOLD
 from benchmarks.retention.methods import Asked, projected
-from benchmarks.retention.recall import whole_text, words_of
-from benchmarks.retention.recordings import Conversation, Item, Message, message_tokens, written
-from benchmarks.retention.tally import Tally
+from benchmarks.retention.noted import Noted, Tell, closed, hosted, with_put, words_of, written
+from benchmarks.retention.recall import whole_text
+from benchmarks.retention.recordings import Conversation, Message
 
 CHANGES = frozenset(
     re.findall(
@@ -125,75 +124,7 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
             yield name, told if isinstance(told, str) else json.dumps(told)
 
 
-@define
-class Noted:
-    """Counts of what was found and what should be absent."""
-
-    tallies: dict[str, Tally] = field(factory=dict)
-    missed: dict[str, list[str]] = field(factory=dict)
-
-    def add(self, name: str, item: Item, hit: bool) -> None:  # noqa: FBT001 - a recorded fact
-        """Count a hit or a miss of `item` under `name`, and under its kind."""
-        for each in (
-            name,
-            f"{name}: {item['kind']}",
-        ):
-            self.tallies.setdefault(each, Tally()).add(item["id"], int(hit), 1)
-        if not hit:
-            self.missed.setdefault(name, []).append(item["id"])
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the figures as JSON-ready data."""
-        shares = {
-            name: {"share": tally.share, "of": tally.of}
-            for name, tally in sorted(self.tallies.items())
-        }
-        return {"shares": shares, "missed": self.missed}
-
-
-def with_put(host: Conversation, put: Sequence[Message]) -> Conversation:
-    """Return `host` with messages inserted at a share of its length.
-
-    They precede a user message or the end, and never the task.
-    """
-    place = _place(host)
-    messages = (*host.messages[:place], *put, *host.messages[place:])
-    return evolve(host, messages=messages, tokens=tuple(map(message_tokens, messages)))
-
-
-def _place(host: Conversation) -> int:
-    users = [place for place, message in enumerate(host.messages) if message["role"] == "user"]
-    task = users[0] if users else 0
-    wanted = max(task + 2, int(PLACE * len(host.messages)))
-    return next((place for place in users if place >= wanted), len(host.messages))
-
-
-def hosted(
-    hosts: Sequence[Conversation], items: Sequence[Item]
-) -> Iterator[tuple[Conversation, Item]]:
-    """Yield each item with a recording chosen by a hash of the item's id."""
-    for item in items:
-        yield (
-            hosts[int.from_bytes(hashlib.sha256(item["id"].encode()).digest()[1:5]) % len(hosts)],
-            item,
-        )
-
-
-def closed(messages: Sequence[Message]) -> list[Message]:
-    """Return `messages` without unanswered calls at the end."""
-    end = len(messages)
-    while end and messages[end - 1].get("tool_calls"):
-        end -= 1
-    return list(messages[:end])
-
-
-def measure(
-    conversations: Sequence[Conversation],
-    share: float,
-    half: str,
-    *,
-    tell: Callable[[str], None],
-) -> Noted:
+def measure(conversations: Sequence[Conversation], share: float, half: str, *, tell: Tell) -> Noted:
     """Count the outcomes that are told: of recorded calls, and of written ones by their kind."""
     noted = Noted()
     for conversation in conversations:
@@ -211,7 +142,7 @@ def measure(
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": call["id"], "content": item["result"]},
         ]
-        changed = with_put(host, put)
+        changed = with_put(host, {PLACE: put})
         place = changed.messages.index(put[1])
         argument = _first(item["arguments"])
         change = Change(

@@ -15,7 +15,6 @@ MOST_PLACES = 3
 """The most messages that may hold an answer for it to count as a needle."""
 
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*")
-_WORDS = re.compile(r"[^\s\"'`{}\[\](),:;=…]+")
 
 
 def flat(text: str) -> str:
@@ -154,12 +153,3 @@ def evidence_kept(
     held = {text for message in view for text in texts_of(message)}
     texts = [texts_of(messages[index]) for index in probe.evidence if index < len(messages)]
     return sum(all(part in held for part in text) for text in texts if text), sum(map(bool, texts))
-
-
-def words_of(text: str) -> str:
-    """Return the words of a text, ignoring how keys and values are joined.
-
-    >>> words_of('{"status": "shipped", "by": "DHL"}') == words_of("status shipped, by DHL")
-    True
-    """
-    return " ".join(_WORDS.findall(text))

@@ -20,14 +20,10 @@ SETS = {"tau": "tau_airline_gpt4o", "swe": "swebench_mini", "bfcl": "bfcl_memory
 AGENTS = ("tau", "swe")
 """Sets with a task, whose system and first user messages are not cut from the budget."""
 
-WRITTEN = Path(__file__).with_name("written")
-"""The folder of what was written for measuring; a hash of an item's id assigns it to a half."""
-
 HALVES = ("tuning", "unseen", "all")
 PROVIDER = "openai"
 
 Message = Mapping[str, Any]
-Item = Mapping[str, Any]
 
 _NO_NAME = re.compile(r"[\s<|\\/>]+")
 
@@ -189,17 +185,3 @@ def sampled(conversations: Sequence[Conversation], count: int) -> Iterator[Conve
         )
         if probes:
             yield evolve(conversation, probes=probes)
-
-
-@cache
-def written(name: str, half: str = "all") -> list[Item]:
-    """Return the items of a file that belong to `half`."""
-    return [item for item in written_lines(name) if half == "all" or half_of(item["id"]) == half]
-
-
-def written_lines(name: str) -> list[Item]:
-    """Return all lines of a file."""
-    return [
-        json.loads(line)
-        for line in (WRITTEN / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    ]

@@ -182,6 +182,57 @@ def aging(title: str, figures: Mapping[str, Data]) -> Table:
     return made
 
 
+def cycles(title: str, figures: Mapping[str, Data]) -> Table:
+    """Return the table of turns that a compression serves, in the first and in later cycles."""
+    made = _table(
+        title,
+        ["thresholds"],
+        [
+            "cycle",
+            "first",
+            "second",
+            "middle",
+            "last",
+            "last / first",
+            "last / second",
+            "prefix kept",
+            "ms each",
+            "ended by",
+        ],
+    )
+    for way, data in figures.items():
+        served: list[float] = data["turns a compression, by cycle"]
+        shown = (
+            [served[place] for place in (0, min(1, len(served) - 1), len(served) // 2, -1)]
+            if served
+            else [None] * 4
+        )
+        row = [
+            f"{data['cycle']} turns",
+            *map(_number, shown),
+            *(_share(served[-1] / one if one and served else None) for one in shown[:2]),
+        ]
+        made.add_row(
+            way,
+            *row,
+            _percent(data["prefix kept"]),
+            _number(data["ms a compression"]),
+            data["ended by"] or "",
+        )
+    return made
+
+
+def notes(title: str, figures: Mapping[str, Data]) -> Table:
+    """Return the table of insertions into recordings, with one line per figure."""
+    made = _table(title, ["put in", "figure"], ["share", "of"])
+    for name, data in figures.items():
+        for figure, share in data["shares"].items():
+            made.add_row(name, figure, _share(share["share"]), str(share["of"]))
+        if data["refused"]:
+            made.add_row(name, "refused", str(data["refused"]), "")
+    return made
+
+
 def shares(title: str, figures: Mapping[str, Data]) -> Table:
     """Return a table of shares, each with its number of trials and its 95 % interval if known."""
     made = _table(title, ["figure"], ["share", "95 %", "of"])
@@ -230,6 +281,19 @@ def attacks(title: str, figures: Mapping[str, Data]) -> Table:
             _share(data["kept beside"]),
             str(data["facts"]),
         )
+    return made
+
+
+def dead_ends(title: str, rows: Mapping[str, Data]) -> Table:
+    """Return the table of sessions that ended, with a few avoidable cases."""
+    made = _table(title, ["sessions"], ["number", "turns", "ended by", "gates broken"])
+    for name, data in rows.items():
+        broken = _counts({gate: count for gate, count in data["gates"].items() if count}) or "0"
+        made.add_row(
+            name, str(data["sessions"]), str(data["turns"]), _counts(data["ended by"]), broken
+        )
+    shown = [each for data in rows.values() for each in data["shown"]]
+    made.caption = "\n".join(shown[:10])
     return made
 
 

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.retention.recordings import Item, written_lines
+from benchmarks.retention.noted import Item, written_lines
 from polycontext.pressure.injections import CERTAIN, FILE, features
 
 ROUNDS, STEP, DECAY = 30, 0.3, 4.0

@@ -1,11 +1,12 @@
 """The new measure and the judge detect deliberately broken summarisers, and accept honest ones."""
 
+import doctest
 import json
 from collections.abc import Callable
 
 import pytest
 
-from benchmarks.retention import misleading
+from benchmarks.retention import bound, entries, extracts, judge, misleading, noted, outcomes
 from benchmarks.retention.bound import sources_of, view_of
 from benchmarks.retention.entries import Pair, content_of
 from benchmarks.retention.judge import FAULTS, Judge, Verdict, judge_view
@@ -417,3 +418,11 @@ def test_what_is_no_summary_is_not_judged() -> None:
     assert not verdict.said
     assert "3 March" in whole_text(SAID)
     assert content_of(SAID[0]).startswith("I need")
+
+
+@pytest.mark.parametrize("module", [bound, entries, extracts, judge, misleading, noted, outcomes])
+def test_the_examples_hold(module: object) -> None:
+    """Doctests of what is measured with."""
+    tried = doctest.testmod(module)  # type: ignore[arg-type]
+    assert tried.failed == 0
+    assert tried.attempted > 0

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.retention import chats, extracts, logs
+from benchmarks.retention import chats, extracts, logs, noted
 from benchmarks.retention.command import main
 from benchmarks.retention.methods import METHODS
-from benchmarks.retention.recordings import Message, written
-from tests.benchmarks.conversations import agent, conversation, monologue, write
+from benchmarks.retention.recordings import Message
+from tests.benchmarks.conversations import agent, agent_messages, conversation, monologue, write
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
@@ -111,9 +111,9 @@ def test_a_wanted_row_may_stand_as_a_note_of_its_record() -> None:
 
 def test_every_command_and_what_stands_beside_it_is_in_its_text() -> None:
     """Thirty of them; each is shown by its own text, and not by what is to be kept."""
-    items = written("commanded")
+    items = noted.written("commanded")
     assert len({item["id"] for item in items}) == len(items) == 30
-    talks = {each["talk"] for each in written("chatter")}
+    talks = {each["talk"] for each in noted.written("chatter")}
     for item in items:
         assert item["attack"] in item["text"]
         assert all(kept in item["text"] and kept not in item["attack"] for kept in item["keep"])
@@ -187,10 +187,22 @@ def test_the_command_prints_every_new_part(
     """Tables, and figures in the results."""
     write(tmp_path, "tau_airline_gpt4o", *(agent(number) for number in range(4)))
     write(tmp_path, "bfcl_memory", monologue())
+    reading = {
+        "name": "shelves",
+        "kind": "agent",
+        "messages": agent_messages(),
+        "needs": [
+            {"fact": "the task", "patterns": ["Count", "shelf"]},
+            {"fact": "a shelf that is not there", "patterns": ["Count", "shelf 99"]},
+        ],
+    }
+    (tmp_path / "readings").mkdir()
+    (tmp_path / "readings" / "shelves.json").write_text(json.dumps(reading))
     results = tmp_path / "results.json"
     asked = [
         "projections",
         "judge",
+        "needs",
         "lines",
         "chats",
         "extracts",
@@ -231,6 +243,8 @@ def test_the_command_prints_every_new_part(
     figures = json.loads(results.read_text())
     assert figures["projections"]["tau"]["project"]["25 %"]["recalls"]["with record"]["of"] == 2
     assert figures["judge"]["tau"]["said"]["summaries"] == 1
+    assert figures["needs"]["project, 25 %, agent"] == {"share": 0.5, "of": 2}
+    assert figures["needs"]["plain tail, 25 %, all"] == {"share": 0.0, "of": 2}
     assert figures["lines"]["wanted lines"]["of"] == 12
     assert figures["chats"]["project, 25 %"]["of"] > 10
     assert len(figures["extracts"]["attacks"]) == len(extracts.ATTACK_TOKENS)

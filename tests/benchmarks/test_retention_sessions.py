@@ -2,15 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks.retention.aging import chained
 from benchmarks.retention.command import main
+from benchmarks.retention.dead_ends import DeadEnds
 from benchmarks.retention.growing import Grown, Way, measure, turns_of
+from benchmarks.retention.loops import WINDOWS, loop_of
 from benchmarks.retention.peers import PEER, is_installed
 from benchmarks.retention.report import differences
-from polycontext.window import Turn
+from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
+from polycontext.window import TiktokenCounter, Turn
 from tests.benchmarks.conversations import agent, monologue, write
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
@@ -74,6 +78,42 @@ def test_a_chain_is_one_conversation_with_one_system_message() -> None:
     assert [(place, each.name) for place, each in chain.used] == [(22, "K00X"), (38, "K86X")]
 
 
+def test_loops_are_the_same_at_every_run_and_as_hard_as_they_say() -> None:
+    """Loops are reproducible and hard: small windows, parallel calls, very large results."""
+    loops = [loop_of(seed) for seed in range(40)]
+    assert loops == [loop_of(seed) for seed in range(40)]
+    assert all(WINDOWS[0] <= loop.max_tokens <= WINDOWS[1] for loop in loops)
+    turns = [turn for loop in loops for turn in loop.turns]
+    assert max(len(turn.tool_calls) for turn in turns) == 4
+    count = TiktokenCounter().count
+    assert max(count(turn.text) for turn in turns if turn.role == "tool") > 8_000
+    assert sum(len(turn.tool_calls) for turn in turns) == sum(turn.role == "tool" for turn in turns)
+
+
+class Refusing(ContextSession):
+    """A session that does not take in what a model says."""
+
+    def add(self, turn: Turn, *args: Any, **kwargs: Any) -> ContextOutput:
+        """Refuse replies."""
+        if turn.role == "assistant":
+            raise ContextOverflowError(2, 1, "the turn")
+        return super().add(turn, *args, **kwargs)
+
+
+def test_a_dead_end_is_counted_and_shown() -> None:
+    """The session, the turn it ended at, and what was refused."""
+    found = DeadEnds()
+    found.add(
+        "a session",
+        Grown(Refusing(1000), [Turn("user", "Hello."), Turn("assistant", "Hi.")]),
+        TiktokenCounter(),
+    )
+    data = found.as_data()
+    assert data["gates"] == {"dead end": 1}
+    assert data["ended by"] == {"assistant: ContextOverflowError": 1}
+    assert data["shown"][0].startswith("dead end: a session, turn 1: ")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with recordings of our own."""
@@ -95,6 +135,10 @@ def test_the_command_measures_all_its_parts(
         "tau",
         "--set",
         "bfcl",
+        "--loops",
+        "2",
+        "--turns",
+        "40",
         "--window",
         "900",
     ]
@@ -107,6 +151,8 @@ def test_the_command_measures_all_its_parts(
                 "peers",
                 "sessions",
                 "aging",
+                "cycles",
+                "dead-ends",
                 *options,
                 "--json",
                 str(folder / "first.json"),
@@ -121,6 +167,8 @@ def test_the_command_measures_all_its_parts(
             "greedy oracle",
             "tau grown",
             "identifiers in view",
+            "turns that a compression serves",
+            "dead ends",
         )
     )
     assert is_installed() or f"{PEER}: not installed" in printed
@@ -158,6 +206,7 @@ def test_the_command_says_what_is_missing(
         ["--thresholds", "high"],
         ["--sample", "0"],
         ["--budgets", "0"],
+        ["--projector", "nowhere:x"],
         ["--set", "x"],
     ):
         with pytest.raises(SystemExit) as stopped:
