@@ -52,7 +52,7 @@ RECENT_SHARE, MEETING_SHARE, THIN_SHARE = 0.4, 0.6, 0.93
 """The share of the room that recent turns take by default, where only users speak, and where a gist
 of what they said would be thin."""
 
-FULL_GIST, FULL_TOKENS = 1 / 20, 2_000
+FULL_GIST, FULL_TOKENS = 1 / 25, 1_000
 """From which share of the text, and from how many tokens, a first gist is not thin: recent turns
 take what it leaves."""
 

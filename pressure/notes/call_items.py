@@ -403,10 +403,9 @@ class CallTeller:
         name = failed.path.rpartition("/")[2]
         if failed.effect == Effect.EDIT and self._edits.get(name, -1) > failed.turn:
             return True
-        given = strong_terms(failed.arguments)
-        return not failed.command and any(
-            each.name == failed.name and not each.failed and given <= strong_terms(each.arguments)
-            for each in (*self.events[place + 1 :], *self.standing)
+        later = (*self.events[place + 1 :], *self.standing)
+        return not (failed.command or strong_terms(failed.arguments)) and any(
+            each.name == failed.name and not each.failed for each in later
         )
 
     def _told_runs(self) -> Iterator[Item]:

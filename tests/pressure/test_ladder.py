@@ -647,9 +647,9 @@ def test_the_recent_tail_stands_whole_up_to_its_share() -> None:
 @pytest.mark.parametrize(
     ("turns", "share", "least", "most"),
     [
-        (talk(900), 0.5, FULL_TOKENS, 1.5 * FULL_TOKENS),
+        (talk(900), 0.5, FULL_TOKENS, 2.5 * FULL_TOKENS),
         (talk(900), 0.05, 0.5, 0.65),
-        ([user(words(each, 12)) for each in range(900)], 0.2, 0.2, 0.4),
+        ([user(words(each, 12)) for each in range(900)], 0.2, 0.1, 0.4),
         ([user(words(each, 12)) for each in range(900)], 0.04, 0.02, 0.12),
     ],
 )
