@@ -40,10 +40,9 @@ class Reach:
     The last `keep_recent` turns are compressed last, and older ones stay before them as far as they
     fit; with `keep_recent_tokens`, as many turns as fit into these are compressed last, and no
     others stay. If kept complete, they take at most `recent_share` of the room that fixed atoms
-    leave (by default 0.4, 0.6 where only users speak, and what a first gist that is full leaves), and
-    the newest results, which the model has
-    not read yet, at most `newest_share` of it. The rest is for gists. A reply that ends the window
-    stays complete as long as it fits.
+    leave (by default 0.4, 0.6 where only users speak, and what a first gist that is full leaves),
+    and the newest results, which the model has not read yet, at most `newest_share` of it. The rest
+    is for gists. A reply that ends the window stays complete as long as it fits.
 
     If a compression has a query, the atoms most relevant to it stay complete in up to `asked_share`
     of that room. With `cuts_question`, the last user turn is cut if nothing else helps, and goes
