@@ -63,7 +63,8 @@ class FileHistory:
         path = self._known(edit.path) if edit.path else ""
         is_kept = edit.change in (*_OF_TEXT, Change.DIFF, Change.SUBSTITUTE)
         if is_kept and edit.failed:
-            if any(edit.text.strip() in step.edit.text for step in self.steps.get(path, ())):
+            text = edit.text.strip()
+            if text and any(text in step.edit.text for step in self.steps.get(path, ())):
                 return  # It had been applied before.
             self.failed.setdefault(path, []).append(Step(place, edit))
         elif is_kept:

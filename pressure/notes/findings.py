@@ -17,16 +17,13 @@ from .records import inline, read_json
 from .thinning import thin, thinned
 
 _FEW_WORDS, _BRIEF, _FINISHED, _REPORTS = 2, 60, 20, 6
-_CHEERS, _LONGEST_CHEER = (
-    re.compile(r"(?i)\W*(?:perfect|great|excellent|success|done)\b.*!\W*$"),
-    120,
-)
-"""What only rejoices, often too early."""
+_CHEERS = re.compile(r"(?i)\W*(?:perfect|great|excellent|success|done)\b.*!\W*$")
 _OBJECTS = re.compile(
     r"(?i)\b(?:still|not|cannot|\w+n['’]t|wrong|broken|bug|errors?|fail\w*|but|instead|undo|revert|no)\b"
 )
-_REPLY = 120
-"""What objects to a report, and the most characters of a reply beside it."""
+_LONGEST_CHEER, _REPLY = 120, 120
+"""What only rejoices, often too early, what objects to a report, and the most characters of either
+that count."""
 _MOST_EDITS, _LEAST_CODE, _OPEN = 100, 24, 119.0
 _SIZES, _FINISHED_SIZES = (1_200, 600, 300), (300, 150)
 _CLOSING, _CLOSED, _RECENT = 84.0, 48.0, 30.0

@@ -357,6 +357,8 @@ def test_a_failed_edit_whose_text_stands_is_not_told() -> None:
     """It had been applied before."""
     failed = replaced("wall.py", "plain", "red", "Error: not found in wall.py")
     assert told([*RED, *failed]) == ["edited wall.py:\n- plain\n+ red"]
+    removal = replaced("wall.py", "plain", "", "Error: not found in wall.py")
+    assert "failed to edit wall.py:\n- plain" in told(removal)
 
 
 def test_an_edit_for_a_task_that_others_followed_is_told_in_a_few_lines() -> None:
