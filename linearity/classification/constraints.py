@@ -38,6 +38,15 @@ score by itself that a rule has there: so much for each sentence of the text, at
 STORY_SENTENCES, NARRATED = 4, 0.75
 """The fewest sentences of a story, and how many words such as "I" and "my" each has on average."""
 _STEP = re.compile(r"\d+[.)] ")
+_SYMPTOM = re.compile(
+    r"\W{0,9}(?:when(?:ever)?|if|(?:each|every) time) (?:i|we) "
+    r"(?!.*\b(?:please|must|should|never|do not|don'?t|make sure|you)\b).{1,200}?"
+    r"\b(?:it|i|we|(?:the|my|this|that) [\w-]{1,40}(?: [\w-]{1,40})?) (?:now |still |always )?"
+    r"(?:reports?|gives?|shows?|throws?|returns?|fails?|crash(?:es|ed)?|sees?|breaks?|hangs?)\b",
+    re.IGNORECASE,
+)
+"""A report of what goes wrong, which is put like a rule: "When I click it, the page shows an
+error"."""
 
 
 class RuleKind(Enum):
@@ -145,8 +154,8 @@ def _stated(content: str) -> Iterator[FoundRule]:
         for start, last in dict.fromkeys((led, span, *_line_spans(content, *span))):
             text = content[start:last]
             sentence = one_line(text)
-            is_long = len(sentence) > LONGEST
-            score, leads = (-MOST_OF_PLACE, False) if is_long else _read(sentence)
+            is_none = len(sentence) > LONGEST or _SYMPTOM.match(sentence)
+            score, leads = (-MOST_OF_PLACE, False) if is_none else _read(sentence)
             if len(spans) >= LONG_SENTENCES and score < min(CLEAR, CLEARER * len(spans)):
                 score = -MOST_OF_PLACE
             is_rule = score > -MOST_OF_PLACE and (
