@@ -52,9 +52,9 @@ RECENT_SHARE, MEETING_SHARE, THIN_SHARE = 0.4, 0.6, 0.93
 """The share of the room that recent turns take by default, where only users speak, and where a gist
 of what they said would be thin."""
 
-FULL_GIST, FULL_TOKENS = 1 / 25, 1_000
-"""From which share of the text, and from how many tokens, a first gist is not thin: recent turns
-take what it leaves."""
+FULL_GIST, FULL_TOKENS, THIN_GIST = 1 / 25, 1_000, 1 / 12
+"""At which share of the text, or at how many tokens, a first gist is full: recent turns take what
+it leaves. Below `THIN_GIST` of the text, a gist of what users said is thin."""
 
 
 class Rung(IntEnum):
@@ -128,10 +128,10 @@ class Ladder:
         share = MEETING_SHARE if self.columns.is_meeting else RECENT_SHARE
         if any(turn.is_gist for turn in self.columns.atoms.turns):
             return share * room
-        full = FULL_GIST * (self.tokens[0] - tokens)
-        if self.columns.is_meeting and (1 - share) * room < full:
+        gone = self.tokens[0] - tokens
+        if self.columns.is_meeting and (1 - share) * room < THIN_GIST * gone:
             share = THIN_SHARE
-        return max(share * room, room - max(full, FULL_TOKENS))
+        return max(share * room, room - max(FULL_GIST * gone, FULL_TOKENS))
 
     def select(
         self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]
