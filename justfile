@@ -58,7 +58,7 @@ fresh *arguments:
 deep *paths:
     HYPOTHESIS_PROFILE=deep uv run pytest --numprocesses auto --timeout 0 -m "hypothesis or deep" {{ paths }}
 
-# Drive 2,000 scripted tool loops through strict providers, of one vendor and of all in turn; arguments go to pytest.
+# Drive 600 scripted tool loops through strict providers, of one vendor and of all in turn; arguments go to pytest.
 strict *arguments:
     uv run pytest --numprocesses auto -m deep tests/strict/test_loops.py {{ arguments }}
 

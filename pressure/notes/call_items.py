@@ -397,16 +397,17 @@ class CallTeller:
             return Section.TASK
         return Section.KNOWN if any(term in shown for term in self._asked) else None
 
-    def _was_retried(self, place: int) -> bool:
-        """Return whether a later call did what a failed one should have done."""
+    def _was_retried(self, place: int, made: Mapping[str, int]) -> bool:
+        """Return whether a later call did what a failed one should have done.
+
+        `made` has the place of the last call of each tool that did not fail.
+        """
         failed = self.events[place]
         name = failed.path.rpartition("/")[2]
         if failed.effect == Effect.EDIT and self._edits.get(name, -1) > failed.turn:
             return True
-        later = (*self.events[place + 1 :], *self.standing)
-        return not (failed.command or strong_terms(failed.arguments)) and any(
-            each.name == failed.name and not each.failed for each in later
-        )
+        is_later = made.get(failed.name, -1) > place
+        return is_later and not (failed.command or strong_terms(failed.arguments))
 
     def _told_runs(self) -> Iterator[Item]:
         """Yield each command once, with its last outcome and how often it was run."""
@@ -420,7 +421,7 @@ class CallTeller:
                 continue  # What is open of the list is told as open.
             # What the same command says in the view is the latest.
             is_shown = (event.command or _answer_key(event)) in again
-            if (is_shown and event.command) or (event.failed and self._was_retried(place)):
+            if (is_shown and event.command) or (event.failed and self._was_retried(place, made)):
                 continue
             texts = outcome(event.text, self._seen)
             times = _times([self.events[each] for each in places])

@@ -102,3 +102,25 @@ def test_told_to_end_it_keeps_what_was_said(folder: Path) -> None:
     assert said(folder) == [("user", "What is there?"), ("assistant", "Plums and")]
     with OnATerminal(folder, *WHERE) as chat:
         chat.see("You stopped this answer. Its text so far is kept.", "> ")
+
+
+@pytest.mark.gate
+def test_killed_in_the_middle_of_an_answer_it_goes_on(folder: Path) -> None:
+    """After a kill the user's message is stored, and the next message is answered."""
+    slow = SlowEndpoint(["Plums", WAIT], ["Plums and pears."])
+    with slow.serving():
+        where = (*WHERE, "--base-url", slow.url, "--model", "m")
+        with OnATerminal(folder, *where) as chat:
+            chat.see("> ")
+            chat.press("What is there?\n")
+            chat.see("Plums")
+            os.kill(chat.process.pid, signal.SIGKILL)
+            chat.end()
+        assert said(folder) == [("user", "What is there?")]
+        with OnATerminal(folder, *where) as chat:
+            chat.see("session s: 1 messages so far", "> ")
+            chat.press("Well?\n")
+            chat.see("Plums and pears.", "> ")
+            chat.press("\x04")
+            assert chat.end() == 0
+    assert [text for _, text in said(folder)] == ["What is there?", "Well?", "Plums and pears."]

@@ -14,12 +14,12 @@ from tests.strict.vendors import VENDORS
 LONG = 99
 
 
-def seeds(few: int) -> list[Any]:
+def seeds(few: int, many: int) -> list[Any]:
     """Return the seeds of every run, and those of a long one."""
-    return [*range(few), *(pytest.param(n, marks=pytest.mark.deep) for n in range(few, 2_000))]
+    return [*range(few), *(pytest.param(n, marks=pytest.mark.deep) for n in range(few, many))]
 
 
-@pytest.mark.parametrize("seed", seeds(12))
+@pytest.mark.parametrize("seed", seeds(12, 500))
 def test_a_loop_goes_through(seed: int) -> None:
     """Nothing is refused, nothing exceeds its budget, no thinking is lost within an epoch."""
     found = loops.run_loop(seed)
@@ -34,7 +34,7 @@ def test_a_long_loop_goes_through() -> None:
     assert found.epochs > 1
 
 
-@pytest.mark.parametrize("seed", range(len(VENDORS)))
+@pytest.mark.parametrize("seed", seeds(len(VENDORS), 24))
 def test_a_loop_goes_through_the_vendors_own_sdk(seed: int) -> None:
     """Over HTTP, answers taken in as the SDK's objects."""
     pytest.importorskip("anthropic")
@@ -42,7 +42,7 @@ def test_a_loop_goes_through_the_vendors_own_sdk(seed: int) -> None:
     assert loops.run_loop(seed, http=True).wrong == []
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, 100))
 def test_a_loop_goes_through_all_vendors_in_turn(seed: int) -> None:
     """Any vendor gives the next answer; no request to any of them is invalid or lacks something."""
     found = loops.run_mixed(seed)

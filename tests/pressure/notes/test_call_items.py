@@ -324,6 +324,15 @@ def test_an_outcome_for_a_task_that_others_followed_is_told_in_short() -> None:
     assert len(short) <= 300 < len(long)
 
 
+def test_a_failure_that_was_made_good_is_not_told() -> None:
+    """By a later call of a tool that takes no arguments, or by a later edit of the file."""
+    failed, made = (
+        done("leave_harbour", {}, text, text[:1]) for text in ("Error: fog", "The harbour is left.")
+    )
+    assert "fog" in noted(user("Go."), *failed)
+    assert "fog" not in noted(user("Go."), *failed, *made)
+
+
 def test_output_of_numbered_lines_is_a_file_that_was_read() -> None:
     """It is nothing that was done, also if nobody says which file it is."""
     lines = "\n".join(f"  {number}→quay_{number} = {number * 7}" for number in range(1, 5))

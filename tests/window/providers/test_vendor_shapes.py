@@ -121,7 +121,7 @@ WHOLE: dict[str, Message] = {
 
 @pytest.mark.parametrize("row", TABLE["malformed"], ids=str)
 def test_what_is_malformed_is_refused_by_its_rule(row: Message) -> None:
-    """A request with a field of another type or value is refused in words."""
+    """A field of another type or value breaks the rule that the error names."""
     request = WHOLE[row["provider"]]
     check_request(request, row["provider"])
     with pytest.raises(InvalidMessagesError) as refused:
