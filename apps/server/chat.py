@@ -3,14 +3,14 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from textwrap import shorten
 from typing import Any, Self
 
 from attrs import define
 
-from polycontext.base import UnknownNameError
+from polycontext.base import PolycontextError, UnknownNameError
 from polycontext.models.answers import Answering, in_whole_characters, metadata_of, settle
 from polycontext.models.endings import UnfinishedError, ending_of
 from polycontext.nodes import ComponentRenderer
@@ -301,7 +301,7 @@ class Chat:
                 raise SessionWriteError("the chat has been closed", "Ask again")
             if self.is_busy:
                 raise SessionWriteError("an answer is being written", "Wait for it, or cancel it")
-            before = self.session.history.revision
+            before, title = self.session.history.revision, self.about.title
             was_answering = self.about.is_answering
             self.about.is_answering, self.about.deleted = answered or was_answering, None
             try:
@@ -309,6 +309,10 @@ class Chat:
             except BaseException:
                 self.about.is_answering = was_answering
                 raise
+            if self.about.title != title:
+                # The commit had the title of before; the list has to show this one at once.
+                with suppress(PolycontextError):
+                    await self.session.documents.asave()
             new = self.session.history.revision != before
             # A message that was already added under the same key has its answer.
             answer = self.session.answer() if answered and (new or again) else None

@@ -1,6 +1,7 @@
 """The routes for inspection, and the right that they need."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -192,14 +193,26 @@ async def test_without_the_right_other_sessions_do_not_exist(store: InMemoryStor
             assert answer.status_code == 404
 
 
-async def test_chats_have_a_title_that_stays(store: InMemoryStore) -> None:
-    """It is the beginning of the first message until the chat is renamed."""
+async def test_chats_have_a_title_that_stays(
+    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the beginning of the first message, while the answer is written too, until renamed."""
+    listed = asyncio.Event()
+
+    class Waits(ScriptedAnswering):
+        async def answer(self, session: ContextSession) -> AsyncIterator[str]:
+            await listed.wait()
+            yield "On the shelf."
+
+    monkeypatch.setattr(f"{__name__}.ScriptedAnswering", Waits)
     async with browser(store) as one:
         name = (await one.post("/sessions")).json()["sessionId"]
         await one.post(f"/sessions/{name}/messages", json={"content": "Where are\n the plums?"})
         chats = (await asked(one, "/sessions", "Listed"))["chats"]
         assert chats[0]["id"] == name
         assert chats[0]["title"] == "Where are the plums?"
+        listed.set()
+        await one.post(f"/sessions/{name}/cancel")
         await one.patch(f"/sessions/{name}", json={"title": "Plums"})
         refused = await one.patch(f"/sessions/{name}", json={"model": "nobody"})
         assert refused.status_code == 404
