@@ -162,11 +162,11 @@ class _RankedLine(NamedTuple):
         is_named = any(map(is_strong, terms_of(record.header)))
         worths = {
             # A person without an id is known by the name.
-            key: (
+            key: _left_of(
                 _worth_of(key, value, worth)
-                + _PERSON * (not is_named and _NAME.fullmatch(key) is not None)
+                + _PERSON * (not is_named and _NAME.fullmatch(key) is not None),
+                _SAID if _is_said(value, asked) else same.get((key, str(value)), 1.0),
             )
-            * (_SAID if _is_said(value, asked) else same.get((key, str(value)), 1.0))
             for key, value in record.pairs.items()
         }
         head = max(map(worth, terms_of(record.header)), default=0.0)
@@ -208,17 +208,27 @@ def _worth_of(key: str, value: Any, worth: Worth) -> float:
     return max(told, figure) + short + _STATED * (_STATE.fullmatch(key) is not None)
 
 
+def _left_of(worth: float, share: float) -> float:
+    """Return what is left of a worth; what tells none apart is not told for being asked for."""
+    return worth if share == 1 else share * min(worth, 1.0)
+
+
 def _is_said(value: Any, asked: str) -> bool:
     return isinstance(value, str) and len(value) > _LEAST_SAID and value in asked
 
 
 def _shared_by_all(records: Sequence[Record]) -> Mapping[tuple[str, str], float]:
-    """Return how much is left of the worth of pairs that all records have: they tell none apart."""
-    if len(records) < 2:  # noqa: PLR2004 - one record shares nothing
-        return {}
-    left = _SAID if len(records) >= _SEVERAL else _SHARED_BY_TWO
+    """Return how much is left of the worth of pairs that all records with their key have.
+
+    They tell none apart.
+    """
     times = Counter((key, str(value)) for each in records for key, value in each.pairs.items())
-    return {pair: left for pair, count in times.items() if count == len(records)}
+    having = Counter(key for each in records for key in each.pairs)
+    return {
+        pair: _SAID if count >= _SEVERAL else _SHARED_BY_TWO
+        for pair, count in times.items()
+        if 1 < count == having[pair[0]]
+    }
 
 
 def _lists_ids(value: Sequence[Any]) -> bool:
