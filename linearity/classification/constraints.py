@@ -48,6 +48,9 @@ _SYMPTOM = re.compile(
 """A report of what goes wrong, which is put like a rule: "When I click it, the page shows an
 error"."""
 
+_ROW_OR_PATHS = re.compile(r"\|.*\|$|(?:[^\s/]*+/(?:\\ |\S)*+(?:\s++|$))++\Z", re.DOTALL)
+"""A row of a table, or nothing but paths."""
+
 
 class RuleKind(Enum):
     """How much a rule demands."""
@@ -154,7 +157,9 @@ def _stated(content: str) -> Iterator[FoundRule]:
         for start, last in dict.fromkeys((led, span, *_line_spans(content, *span))):
             text = content[start:last]
             sentence = one_line(text)
-            is_none = len(sentence) > LONGEST or _SYMPTOM.match(sentence)
+            is_none = (
+                len(sentence) > LONGEST or _SYMPTOM.match(sentence) or _ROW_OR_PATHS.match(sentence)
+            )
             score, leads = (-MOST_OF_PLACE, False) if is_none else _read(sentence)
             if len(spans) >= LONG_SENTENCES and score < min(CLEAR, CLEARER * len(spans)):
                 score = -MOST_OF_PLACE
