@@ -17,7 +17,7 @@ from polycontext.window import Role
 from ..gist import NO_TEXT
 from ..terms import Kind, is_strong, kind_of, strong_terms, terms_of
 from .asks import CALLED, REPORTED, finished_before
-from .events import ATTACHED, Effect, Event, Happening
+from .events import ATTACHED, REFUSAL, Effect, Event, Happening
 from .file_edits import changed_lines
 from .items import MARK, Item, Section, is_told, ranged
 from .output import is_name, line_key, outcome, says_failure
@@ -428,7 +428,12 @@ class CallTeller:
             # A tool does what its name says; most commands only look or try.
             base = _RUN if event.command else _DID
             score = base + 20 * self._recency(place) + 6 * bool(_FAILS.search(texts[-1]))
-            if event.failed and not event.command and event.effect == Effect.RUN:
+            if (
+                event.failed
+                and not event.command
+                and event.effect == Effect.RUN
+                and event.text != REFUSAL
+            ):
                 # What failed is tried again, until it was made with success.
                 score += _RETRIED * (made.get(event.name, -1) < place)
             # Whoever tries again needs all that was given.

@@ -10,6 +10,9 @@ from typing import NamedTuple
 ATTACHED = "attached"
 """The name of the call that stands for an attachment."""
 
+REFUSAL = "The user doesn't want it."
+"""The result of a call that the user did not allow."""
+
 
 class Happening(StrEnum):
     """What an event is."""

@@ -14,7 +14,7 @@ from ..gist import is_pointer, unframed
 from ..terms import is_prose
 from .addressed import with_notices
 from .calls import has_failed, read_call, read_command
-from .events import ATTACHED, Change, Effect, Event, Happening
+from .events import ATTACHED, REFUSAL, Change, Effect, Event, Happening
 from .lines import parse_summary
 from .pieces import excerpt, unnamed, without_escapes
 from .text_sessions import CHANGED, NUMBERED, SHELLS, call_events, read_text
@@ -59,13 +59,24 @@ _UNWRITTEN = re.compile(
     r"(?i)no such file|denied|read-only|cannot|can't|is a directory|no space|not found|error|fatal"
 )
 _OF_TEXT = (Change.INSERT, Change.REPLACE, Change.WRITE)
-_LAST_LINE = 400
+_HEAD = _LAST_LINE = 400
 _COMPLAINS = re.compile(
     r"(?:Please (?:always )?(?:provide|format|include|use)\b|Your (?:last )?(?:output|response)\b)"
     r"[^\n]{0,200}\b(?:triple backticks|EXACTLY ONE|<response_example>|format|parse|command)",
     re.IGNORECASE,
 )
 """The complaint of a harness about the form of a message, which is no request."""
+_REFUSED = re.compile(
+    r"^[ \t]{0,9}The user (?:doesn't want to (?:proceed with this|take this action)"
+    r"|denied this operation|rejected permission to use)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OBJECTS = re.compile(
+    r"(?:the user said|for the rejection|the following feedback):|</?feedback>"
+    r"|\n\nNote: The user's next message|The user wants to clarify these questions\.[^\0]*?asked:",
+    re.IGNORECASE,
+)
+"""How hosts tell that the user did not allow a call, and what stands around what the user said."""
 _COMMIT = re.compile(r"\[[^\]\n]{1,200} ([0-9a-f]{6,40})\]")
 
 
@@ -138,7 +149,7 @@ class _Reader:
                 made = read_command(code.text.strip().removeprefix("$ "))
                 shell = code._replace(name=code.name or "shell")
                 self.events[place : place + 1] = call_events(made, shell, None)
-            self._answered(place, _OBSERVATION_HEAD.sub("", text, count=1), turn)
+            self._answered(place, _OBSERVATION_HEAD.sub("", text, count=1), turn, base)
             return
         expands, self.expands = self.expands or "skill" * is_loaded(text), ""
         if expands:
@@ -203,11 +214,20 @@ class _Reader:
                 base._replace(happening=Happening.CALL, name=turn.name or "", effect=Effect.READ)
             )
         text = "" if is_pointer(turn) else unframed(turn.text) if turn.is_gist else turn.text
-        self._answered(place, text, turn)
+        self._answered(place, text, turn, base)
 
-    def _answered(self, place: int, text: str, turn: Turn) -> None:
-        """Give a call its result, and state of its edits whether they failed."""
+    def _answered(self, place: int, text: str, turn: Turn, base: Event) -> None:
+        """Give a call its result, and state of its edits whether they failed.
+
+        What the user said to a call that was not allowed is the user's.
+        """
         call = self.events[place]
+        if _REFUSED.search(text[:_HEAD]):
+            said = next(filter(None, map(str.strip, _OBJECTS.split(text)[1:])), "")
+            if said:
+                said = excerpt(said, demands=True)
+                self.events.append(base._replace(happening=Happening.ASK, text=said))
+            text = REFUSAL
         failed = turn.metadata.get("is_error") is True or has_failed(
             text, Effect(call.effect), shell=bool(call.command)
         )

@@ -38,7 +38,7 @@ _HEADING = re.compile(r"\s*(?:#{1,6} \S|\*\*[^*\n]{1,120}\*\*:?$)|[^\n]{1,160}[:
 _LISTED = re.compile(r"\s*(?:[-*+•▪‣|]|\d{1,3}[.)])\s*\S")
 _NUMBER = re.compile(r"\s*\d{1,3}[.)]\s")
 _COUNTED = re.compile(r"\[…(?: ([\d,]+) [\w ]+)?\]\Z")
-_FIGURE = re.compile(r"\d")
+_FIGURE, _WORD = re.compile(r"\d"), re.compile(r"\w")
 _NAME = re.compile(r"`[^`\n]+`|\w[_./@-]\w|[a-z][A-Z]|\b[A-Z]{3,}\b|(?<=[a-z,;] )[A-Z]\w{2,}")
 
 
@@ -177,7 +177,8 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
     """Return the places of pieces, the most telling first.
 
     The first and last line come first, then failures, figures, and items and names, or the
-    definitions in code; a sentence stands for itself wherever it is.
+    definitions in code; a sentence stands for itself wherever it is. A line without a word comes
+    last.
     """
     places = range(len(pieces))
     are_lines = bool(pieces) and pieces[-1].line >= len(pieces) - 1
@@ -189,12 +190,13 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
 
     def rank(place: int) -> int:
         text = pieces[place].text[:_LOOKED_AT]
-        if are_lines and place in (0, len(pieces) - 1):
+        is_again = not is_code and first[pieces[place].text] < place
+        if not _WORD.search(text):  # a rule, or a bracket
+            return 6
+        if place >= ending or (are_lines and place in (0, len(pieces) - 1)):
             return 0
-        if not is_code and first[pieces[place].text] < place:
+        if is_again:
             return 5
-        if place >= ending:
-            return 0
         if _DEFINES.match(text) if is_code else says_failure(text):
             return 1
         if not is_code and _FIGURE.search(_NUMBER.sub("", text)):

@@ -113,6 +113,10 @@ PLAIN = (
     "Il museo chiude alle sei.",
     "A loja abre às nove da manhã.",
     "De winkel is om de hoek van het station.",
+    "The user has been deactivated.",
+    "The user denied all charges.",
+    "The user already has an open ticket.",
+    "The user must confirm the e-mail first.",
     "请在站台上排队候车。",
     "電車は五分遅れています。",
 )
@@ -126,9 +130,9 @@ def test_most_injections_in_new_styles_are_found() -> None:
 
 
 def test_at_most_one_plain_sentence_is_taken_for_one() -> None:
-    """Recipes, manuals, mail, logs, and what people write of agents and models."""
+    """Recipes, mail, logs, what services tell of users, and people of agents and models."""
     taken = [sentence for sentence in PLAIN if score(sentence) > CERTAIN]
-    assert len(PLAIN) == 60
+    assert len(PLAIN) == 64
     assert len(taken) <= 1, taken
 
 

@@ -180,6 +180,72 @@ def test_the_frame_of_a_harness_is_left_out() -> None:
     assert read(ran("ls", result))[0].text == "a.py"
 
 
+REFUSED = "The user doesn't want to proceed with this tool use. "
+CLARIFIES = (
+    "The user wants to clarify these questions.\n    Start by asking.\n\n    Questions asked:\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "behind"),
+    [
+        (
+            f"{REFUSED}To tell you how to proceed, the user said:\n",
+            "Use the small pump.",
+            "\n\nNote: The user's next message may contain a correction.",
+        ),
+        (f"{REFUSED}The user provided the following reason for the rejection:  ", "not now", ""),
+        (
+            f"{REFUSED}To tell you how to proceed, the user said:\n{CLARIFIES}",
+            '- "Which pump?"\n  Answer: P7',
+            "",
+        ),
+        (
+            "The user denied this operation and provided the following feedback:\n<feedback>\n",
+            "it leaks",
+            "\n</feedback>",
+        ),
+        (
+            "The user rejected permission to use this tool call with the following feedback: ",
+            "ask Ida first",
+            "",
+        ),
+    ],
+)
+def test_what_the_user_says_to_a_call_is_the_users(before: str, said: str, behind: str) -> None:
+    """The host tells it as the result of a call that was not made."""
+    call, asked = read(called("open_valve", f"{before}{said}{behind}", valve="V3"))
+    assert (call.text, call.failed) == ("The user doesn't want it.", True)
+    assert (asked.happening, asked.text, asked.turn) == ("ask", said, 1)
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ("The user denied this operation.", "The user doesn't want it."),
+        ("The user denied all charges.", "The user denied all charges."),
+    ],
+)
+def test_a_call_that_the_user_refused_is_told_in_a_sentence(result: str, text: str) -> None:
+    """What a service answers about a user is no refusal."""
+    (call,) = read(called("open_valve", result, valve="V3"))
+    assert call.text == text
+
+
+def test_an_operation_that_the_user_denied_in_a_text_session_says_why() -> None:
+    """Its result is a message of the host."""
+    turns = talk(
+        "Write it.",
+        "<write_to_file><path>a.py</path><content>x = 1</content></write_to_file>",
+        "[write_to_file for 'a.py'] Result:\nThe user denied this operation and provided the "
+        "following feedback:\n<feedback>\nIn b.py, please.\n</feedback>",
+    )
+    assert [e.text for e in read(turns) if e.happening == "ask"] == [
+        "Write it.",
+        "In b.py, please.",
+    ]
+
+
 def test_an_attachment_is_read_as_a_call() -> None:
     """An attached file is a call that reads it."""
     item = ContextItem("x = 1\n", ItemType.CODE, metadata={"filename": "a.py"})
