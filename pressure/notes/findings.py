@@ -12,6 +12,7 @@ from .events import Event, Happening
 from .file_edits import changed_lines
 from .items import MARK, Item, Section, is_told, left_out, ranged
 from .pieces import one_line
+from .plans import TASK_CALLS
 from .prose import is_closer, is_intention, is_item, is_question, sentences_of
 from .records import inline, read_json
 from .thinning import thin, thinned
@@ -184,7 +185,7 @@ def plan_items(events: Sequence[Event], standing: Sequence[Event] = ()) -> Itera
         event = every[place]
         if event.happening == Happening.SAY:
             lines = [[each] for each in sentences_of(event.text)]
-        elif event.happening == Happening.CALL and event.arguments:
+        elif event.arguments and event.name not in TASK_CALLS:
             lines = [[each] for each in _points(read_json(event.arguments))]
         else:
             continue

@@ -18,7 +18,7 @@ from .findings import finding_items, open_items, plan_items
 from .items import MARK, Item, Section
 from .lines import ID_LABEL
 from .pieces import clip
-from .plans import current_plans
+from .plans import current_plans, with_tasks
 from .record_lines import grouped
 from .room import Room
 from .talk import is_talk, talk_items
@@ -55,6 +55,7 @@ def items_of(
     tokens the note may take.
     """
     total = events[-1].turn + 1 if events else 0
+    events = with_tasks(events, standing)
     items = [*_line_items(events), *plan_items(events, standing)]
     events = current_plans(events, standing)
     chars = None if room is None else _CHARS_A_TOKEN * room
