@@ -73,10 +73,15 @@ _REFUSED = re.compile(
 )
 _OBJECTS = re.compile(
     r"(?:the user said|for the rejection|the following feedback):|</?feedback>"
-    r"|\n\nNote: The user's next message|The user wants to clarify these questions\.[^\0]*?asked:",
+    r"|\n\nNote: The user's next message"
+    r"|The user wants to clarify these questions\.[^\0]{0,400}?asked:",
     re.IGNORECASE,
 )
 """How hosts tell that the user did not allow a call, and what stands around what the user said."""
+_ANSWERS = re.compile(
+    r"\s{0,9}(?:User has answered your questions|Your questions have been answered):", re.IGNORECASE
+)
+_GO_ON = ". You can now continue"
 _COMMIT = re.compile(r"\[[^\]\n]{1,200} ([0-9a-f]{6,40})\]")
 
 
@@ -219,15 +224,16 @@ class _Reader:
     def _answered(self, place: int, text: str, turn: Turn, base: Event) -> None:
         """Give a call its result, and state of its edits whether they failed.
 
-        What the user said to a call that was not allowed is the user's.
+        What the user answered or objected to it is the user's.
         """
         call = self.events[place]
-        if _REFUSED.search(text[:_HEAD]):
-            said = next(filter(None, map(str.strip, _OBJECTS.split(text)[1:])), "")
+        if heard := _heard_of(text):
+            said, text = heard
+            # The answers name their questions.
+            call = call if text else call._replace(effect=Effect.READ)
             if said:
                 said = excerpt(said, demands=True)
                 self.events.append(base._replace(happening=Happening.ASK, text=said))
-            text = REFUSAL
         failed = turn.metadata.get("is_error") is True or has_failed(
             text, Effect(call.effect), shell=bool(call.command)
         )
@@ -254,6 +260,15 @@ class _Reader:
             # Where a script does more than edit, something else may be what failed.
             is_unwritten = failed and (call.effect == Effect.EDIT or _says_unwritten(text, path))
             self.events[edit] = event._replace(failed=is_unwritten, path=path)
+
+
+def _heard_of(result: str) -> tuple[str, str] | None:
+    """Return what the user said to a call, and what is left of its result; None if it is one."""
+    if answers := _ANSWERS.match(result):
+        return result[answers.end() :].partition(_GO_ON)[0].strip(), ""
+    if _REFUSED.search(result[:_HEAD]):
+        return next(filter(None, map(str.strip, _OBJECTS.split(result)[1:])), ""), REFUSAL
+    return None
 
 
 def _says_unwritten(text: str, path: str) -> bool:

@@ -12,6 +12,7 @@ from polycontext.window import ItemType, Turn
 from polycontext.window.items import ContextItem, item_turn
 from tests.growth import BOUND, growth
 from tests.pressure.notes.conversations import called, kinds, ran, read, replaced, talk
+from tests.pressure.notes.extractive_samples import summarise
 
 
 def test_people_and_calls_are_told_apart() -> None:
@@ -230,6 +231,15 @@ def test_a_call_that_the_user_refused_is_told_in_a_sentence(result: str, text: s
     """What a service answers about a user is no refusal."""
     (call,) = read(called("open_valve", result, valve="V3"))
     assert call.text == text
+
+
+def test_what_the_user_answers_to_questions_of_a_tool_is_the_users() -> None:
+    """The answers name the questions, so that the call says nothing more."""
+    answers = '"Which pump?"="P7", "When?"="Not before noon"'
+    result = f"User has answered your questions: {answers}. You can now continue with the answers."
+    turns = [*talk("Mend it."), *called("AskUserQuestion", result, questions=["Which pump?"])]
+    assert [event.text for event in read(turns) if event.happening == "ask"][1:] == [answers]
+    assert "AskUserQuestion" not in summarise(turns, 1_000)
 
 
 def test_an_operation_that_the_user_denied_in_a_text_session_says_why() -> None:
