@@ -83,11 +83,13 @@ def ask_items(
 
 
 def tasks_of(events: Sequence[Event], standing: Sequence[Event]) -> list[int]:
-    """Return the places of requests that are no short answers; those that stay are at the end."""
+    """Return the places of requests that are no answers; those that stay are at the end."""
     return [
         min(place, len(events))
         for place, event in enumerate((*events, *standing))
-        if event.happening == Happening.ASK and len(event.text) > SHORT_ANSWER
+        if event.happening == Happening.ASK
+        and len(event.text) > SHORT_ANSWER
+        and not event.text.startswith('"')  # of questions of a tool, with which answers begin
     ]
 
 

@@ -2,10 +2,16 @@
 
 import pytest
 
-from polycontext.pressure.notes.asks import answered_items, ask_items, pointed_items, said_variants
+from polycontext.pressure.notes.asks import (
+    answered_items,
+    ask_items,
+    pointed_items,
+    said_variants,
+    tasks_of,
+)
 from polycontext.pressure.notes.events import Event, Happening
 from polycontext.pressure.notes.items import Item, Section
-from tests.pressure.notes.conversations import read, talk
+from tests.pressure.notes.conversations import called, read, talk
 
 
 def asked(*texts: str, is_anchored: bool = False) -> list[Item]:
@@ -153,3 +159,12 @@ def test_a_request_that_others_followed_is_told_in_short() -> None:
     assert "[… 40 lines]" in item.variants[0]
     (whole,) = ask_items(events, total=5, is_anchored=False)
     assert "rope 39" in whole.variants[0]
+
+
+def test_an_answer_to_a_question_of_a_tool_is_no_task() -> None:
+    """It finishes none, however long it is."""
+    answer = '"Which pump?"="' + "the one by the north wall, behind the tank " * 3 + '"'
+    question = called("AskUserQuestion", f"User has answered your questions: {answer}")
+    events = read([*talk("Mend the pump. " * 9), *question])
+    assert [event.text for event in events if event.happening == "ask"][1:] == [answer]
+    assert tasks_of(events, ()) == [0]
