@@ -265,7 +265,8 @@ class _Reader:
 def _heard_of(result: str) -> tuple[str, str] | None:
     """Return what the user said to a call, and what is left of its result; None if it is one."""
     if answers := _ANSWERS.match(result):
-        return result[answers.end() :].partition(_GO_ON)[0].strip(), ""
+        said = result[answers.end() :].partition(_GO_ON)[0].strip()
+        return said if said.startswith('"') else said.partition("\n")[0], ""
     if _REFUSED.search(result[:_HEAD]):
         return next(filter(None, map(str.strip, _OBJECTS.split(result)[1:])), ""), REFUSAL
     return None
