@@ -204,7 +204,9 @@ def _history(command: Command, rest: str) -> Iterator[Edit]:
     elif verb == "commit" and "--dry-run" not in more:
         said = re.search(r"-\w*m\s*|--message[= ]", command.masked)
         message = command.text[said.end() :].strip().strip("'\"") if said else ""
-        yield Edit("", Change.COMMIT, text=message.split("\n")[0])
+        if command.document and (not message or message.startswith("$(")):
+            message = command.document
+        yield Edit("", Change.COMMIT, text=message.strip().split("\n")[0])
     elif (verb == "restore" and "--staged" not in more) or (
         verb == "checkout" and " -b" not in rest
     ):

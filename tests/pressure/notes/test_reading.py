@@ -139,6 +139,11 @@ def test_edits_of_every_host_are_read(
         ("git stash && pytest && git stash pop", []),
         ("git stash", [("shelve", "", "")]),
         ("git commit -am 'Mend; it'", [("commit", "ab12cd3", "Mend; it")]),
+        (
+            "git commit -m \"$(cat <<'EOF'\nMend it\n\nIt leaked.\nEOF\n)\"",
+            [("commit", "ab12cd3", "Mend it")],
+        ),
+        ("git commit -F - <<EOF\nMend it\nEOF", [("commit", "ab12cd3", "Mend it")]),
         ("echo 'rm a.py; git reset --hard'", []),
         ("python x.py > out.txt", []),
     ],
