@@ -53,6 +53,9 @@ _KIND = re.compile(
         |\?\s+\S+\s+\[no\ test\ files\]$|total\ \d+$|(?:real|user|sys)\s+\d+m[\d.,]+s$
         |(?:platform\ \w+\ --|rootdir:|configfile:|plugins:|cachedir:|collected\ \d|collecting\ \.)
         |Traceback\ \(most\ recent\ call\ last\):$|\^C$|test\ session\ starts$|FAILURES$|ERRORS$
+        |>\ (?:Run\ (?:with\ --|gradlew\ help)|Get\ more\ help)|\*\ (?:Try|Get\ more\ help)\b
+        |npm\ (?:error|ERR!)\s+A\ complete\ log|run\ `npm\ fund`|found\ 0\ vulnerabilities$
+        |\d+\ packages?\ (?:are|is)\ looking\ for\ funding
         |short\ test\ summary\ info$|warnings\ summary$|Captured\ \w+\ (?:call|setup|teardown)$
     )|(?P<passed>
         ===\ (?:RUN|PAUSE|CONT|NAME)\b

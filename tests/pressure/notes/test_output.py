@@ -162,6 +162,25 @@ def test_progress_installers_prompts_and_frames_of_a_harness_go() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("hints", "told"),
+    [
+        (
+            "* Try:\n> Run with --scan to get insights.\n> Get more help at https://a.example.\n",
+            "> Unknown option '--fast'.\nBUILD FAILED in 7s",
+        ),
+        (
+            "9 packages are looking for funding\n  run `npm fund` for details\n",
+            "added 2 packages, and audited 652 packages in 2s",
+        ),
+    ],
+)
+def test_hints_that_a_build_tool_always_prints_tell_nothing(hints: str, told: str) -> None:
+    """What went wrong, or what was made, is told."""
+    first, _, last = told.partition("\n")
+    assert outcome(f"{first}\n\n{hints}\n{last}")[0] == told
+
+
 def test_lines_of_more_than_two_outputs_go() -> None:
     """A banner that every command prints tells nothing; a recurring failure does."""
     seen = Counter({line_key("Loading 12 plugins"): 3, line_key("fatal: no press"): 5})
