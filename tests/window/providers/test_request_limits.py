@@ -206,10 +206,13 @@ def test_every_door_counts_the_marks_of_the_request(fields: Message) -> None:
     """Marks of tools, of the system and of automatic caching leave less room for the others."""
     given = [*said(text("0", **MARK)), *said(text("1", **MARK), text("2", **MARK))]
     given += said(text("3", **MARK), text("4", **MARK))
-    head = {"model": "claude-sonnet-5", "max_tokens": 9}
-    with StrictServer((StrictAnthropic(lambda _: "Noted."),)) as server:
-        client = wrap(Anthropic(api_key="k", base_url=server.url, max_retries=0), WIDE)
-        client.messages.create(messages=given, extra_body=fields, **head)
+    head: dict[str, Any] = {"model": "claude-sonnet-5", "max_tokens": 9}
+    with (
+        StrictServer((StrictAnthropic(lambda _: "Noted."),)) as server,
+        Anthropic(api_key="k", base_url=server.url, max_retries=0) as client,
+    ):
+        create: Any = wrap(client, WIDE).messages.create
+        create(**head, messages=given, extra_body=fields)
     session = ContextSession(WIDE, counter=FAST)
     session.extend(given, "anthropic")
     options = {name: value for name, value in fields.items() if name != "system"}
