@@ -28,7 +28,15 @@ from polycontext.window import (
     count_turn,
 )
 from polycontext.window.call_ids import with_reused
-from polycontext.window.providers import AUTO, Provider, Rendered, WireFormat, format_of, unwrap
+from polycontext.window.providers import (
+    AUTO,
+    Provider,
+    Rendered,
+    WireFormat,
+    anthropic,
+    format_of,
+    unwrap,
+)
 from polycontext.window.providers.wire import fresh
 
 from .errors import ContextOverflowError
@@ -205,6 +213,9 @@ def project(
     elif repaired and not _is_valid(wire, written, is_open=False):
         # Without a result between them, neighbours of one role may have to be joined.
         written = wire.render(result.window.all_turns()).inline()
+    if wire.provider is Provider.ANTHROPIC:
+        body = {"tools": tools, "messages": written}
+        written = [*anthropic.block_rules.with_fewer_marks(body)["messages"]]
     besides = given.max_tokens - room - given.reserve
     return Projection(
         messages=written,

@@ -9,6 +9,7 @@ from polycontext.base import require, require_extra, with_usage
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import options_for
 from polycontext.window.providers import get_format
+from polycontext.window.providers.anthropic import block_rules
 
 from .bridge import Fitted
 from .wire_dialect import Bridges, Message, besides_of, learn_from
@@ -90,7 +91,7 @@ def _with(request: Any, fitted: Fitted[Message]) -> Any:
     Dropped thinking blocks require a beta header and a `thinking` option.
     """
     options = get_format("anthropic").options(fitted.session.window.epoch.unbound)
-    body = {**request.json, "messages": fitted.natives}
+    body = block_rules.with_fewer_marks({**request.json, "messages": fitted.natives})
     # A request without thinking needs no options for dropped thinking blocks.
     if not options or body.get("thinking") in (None, {"type": "disabled"}):
         return request.copy(body=body)

@@ -6,7 +6,7 @@ It covers the library, its router and its proxy.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +14,7 @@ from attrs import define, field
 
 from polycontext.base import require, require_extra
 from polycontext.polynomial import ContextSession
+from polycontext.window.providers.anthropic import block_rules
 
 from .bridge import Bridge, Fitted, find_session
 from .dialect import Dialect, Piece
@@ -128,7 +129,9 @@ class ContextCallback(CustomLogger):
         before, after = self.figures.messages
         self.figures.messages = (before + len(given), after + len(sent.natives))
         self.figures.shortened += len(sent.natives) < len(given)
-        return {**kwargs, name: _Sent(sent)}
+        body: Mapping[str, Any] = {**kwargs, name: sent.natives}
+        body = block_rules.with_fewer_marks(body) if name == "messages" else body
+        return {**body, name: _Sent(body[name], sent)}
 
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: Any, call_type: Any
@@ -194,8 +197,8 @@ class LiteLLMDialect(ThinkingDialect):
 class _Sent(list[Message]):
     """A list of fitted messages that knows its session."""
 
-    def __init__(self, fitted: Fitted[Message]) -> None:
-        super().__init__(fitted.natives)
+    def __init__(self, messages: Iterable[Message], fitted: Fitted[Message]) -> None:
+        super().__init__(messages)
         self.fitted = fitted
 
 

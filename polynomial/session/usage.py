@@ -258,9 +258,8 @@ class Usage(SessionPart):
         self._make_room()
         window = self._session.window
         rendered = self._session._sent.deliver(window, wire, allow_open=allow_open, plan=plan)
-        if wire is Provider.ANTHROPIC and self.tools:
-            contents = (message["content"] for message in rendered.messages)
-            anthropic.block_rules.limit_marks_beside(self.tools, [*rendered.system], *contents)
+        if wire is Provider.ANTHROPIC:
+            rendered, options = _with_fewer_marks(rendered, self.tools, options)
         if options is None:
             return rendered
         return evolve(rendered, options=options_for(rendered.messages, rendered.options, options))
@@ -283,6 +282,17 @@ class Usage(SessionPart):
         is_over = session.policy.auto and is_over_budget(session.window)
         if is_over and not session._writer.is_inside():
             drive(session._write(Together(())))
+
+
+def _with_fewer_marks(
+    rendered: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any] | None
+) -> tuple[Rendered, Mapping[str, Any] | None]:
+    """Return a request and the caller's options without the breakpoints that are too many."""
+    given = {"tools": tools, **(options or {})}
+    body = {**given, "system": rendered.system, "messages": rendered.messages}
+    fewer = anthropic.block_rules.with_fewer_marks(body)
+    kept = options and {name: value for name, value in options.items() if name in fewer}
+    return evolve(rendered, system=fewer["system"], messages=fewer["messages"]), kept
 
 
 # --- usage reports ------------------------------------------------------------------

@@ -272,4 +272,6 @@ def _only(choices: list[Any]) -> Any:
         raise _PLACE.refuse(
             "bad-answer", "an answer without a message, or with several choices", _LEGAL
         )
+    if isinstance(message, Mapping) and not message.get("role"):
+        return {**message, "role": "assistant"}  # some servers leave it out
     return message

@@ -103,13 +103,15 @@ class _Entries:
 def _begins(part: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
     """Return whether `part` begins a new entry: some servers number each of several calls 0."""
     begun, own = last.get("id"), part.get("id")
+    named = (part.get("function") or {}).get("name")
+    if named and ((last.get("function") or {}).get("name") or named) != named:
+        return True
     if begun and own:
         return bool(begun != own)
     if part.get("index") is not None:
         return False
-    called = part.get("function") or {}
     is_other = bool(part.get("type")) and part["type"] != last.get("type", part["type"])
-    return is_other or bool(own or called.get("name"))
+    return is_other or bool(own or named)
 
 
 def _gather(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
@@ -192,10 +194,12 @@ def _items(events: Sequence[Any]) -> Sequence[Any]:
         elif given is not None:
             key = field_of(given, "id") if place is None else place
             items.setdefault(key, _Item()).take(given, is_done=name == "done")
-        elif name.startswith("delta"):
+        elif name == "done" or name.startswith("delta"):
             key = field_of(event, "item_id") if place is None else place
             part = kind.split(".")[1], field_of(event, "content_index") or 0
-            items.setdefault(key, _Item()).add(part, field_of(event, name))
+            fields = _WHOLE if name == "done" else (name,)
+            text = next(filter(None, (field_of(event, each) for each in fields)), "")
+            items.setdefault(key, _Item()).add(part, text, is_whole=name == "done")
     found = [made for item in items.values() if (made := item.made()) is not None]
     return output or found or [{"role": "assistant", "content": ""}]
 
@@ -213,9 +217,12 @@ class _Item:
         if not self.is_done:
             self.item, self.is_done = item, is_done
 
-    def add(self, part: tuple[str, int], text: object) -> None:
-        """Add a piece of the text of a part, which is its type and place."""
-        self.texts.setdefault(part, []).append(text if isinstance(text, str) else "")
+    def add(self, part: tuple[str, int], text: object, *, is_whole: bool) -> None:
+        """Add a piece of the text of a part, which is its type and place, or the whole of it."""
+        pieces = self.texts.setdefault(part, [])
+        if is_whole and text:
+            pieces.clear()
+        pieces.append(text if isinstance(text, str) else "")
 
     def made(self) -> Any:
         """Return the item; of one that is not whole, the text or the call so far, or None."""
@@ -236,6 +243,8 @@ class _Item:
                 return None
 
 
+_WHOLE = ("text", "refusal", "arguments", "input")
+"""The fields with the whole text of a part, in the event at its end."""
 _SAID = {"output_text": "text", "refusal": "refusal"}
 """The field of the text of each type of content."""
 

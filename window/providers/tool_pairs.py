@@ -81,7 +81,7 @@ def _repaired(
 class CallNames:
     """Names the calls that servers give without an id, and the results that answer them.
 
-    A result without an id answers the first call that waits.
+    A result without an id answers the first call that waits. An id that is a number becomes text.
     """
 
     waiting: list[str]
@@ -93,15 +93,20 @@ class CallNames:
             self._named += 1
             call_id = f"unnamed_{self._named}"
         self.waiting.append(str(call_id))
-        return call_id
+        return _as_text(call_id)
 
     def result(self, call_id: object) -> object:
         """Return the id of the call that a result answers."""
+        call_id = _as_text(call_id)
         if call_id in (None, "") and self.waiting:
             call_id = self.waiting[0]
         if call_id in self.waiting:
             self.waiting.remove(str(call_id))
         return call_id
+
+
+def _as_text(call_id: object) -> object:
+    return str(call_id) if isinstance(call_id, int) else call_id
 
 
 def mended(

@@ -106,7 +106,9 @@ def check_whole(body: Mapping[str, Any] | None, judge: Judge) -> None:
         )
     raise_first(judge.ends())
     if body is not None:
-        raise_first(mark_errors([*_head_marks(body), *judge.marks]))
+        # Automatic caching takes the place of the last breakpoint.
+        automatic = marks([dict(body)], WHOLE)
+        raise_first(mark_errors([*_head_marks(body), *judge.marks, *automatic]))
 
 
 def _check_max_tokens(value: object) -> None:

@@ -90,7 +90,15 @@ def gemini() -> Events:
     return [{"candidates": [{"content": {"role": "model", "parts": [each]}}]} for each in parts]
 
 
+def ends() -> Events:
+    """Return the events of a response that have the whole of a text, without the pieces."""
+    whole = {"output_index": 1, "content_index": 0, "text": "".join(WORDS)}
+    begun = [each for each in responses() if each["type"].endswith(("created", "added"))]
+    return [*begun[:3], {"type": "response.output_text.done", **whole}, *begun[3:]]
+
+
 STREAMS = {
+    "ends of parts": ends(),
     "openai-responses": responses(),
     "a refusal": responses("refusal", "refusal"),
     "anthropic": anthropic(),

@@ -6,11 +6,14 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from anthropic import Anthropic
 
 from polycontext.adapters import Bridge
+from polycontext.adapters.anthropic import wrap
 from polycontext.adapters.wire_dialect import WireDialect
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextSession, project
 from polycontext.testing import FAST
+from polycontext.testing.strict import StrictAnthropic, StrictServer
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.request_limits import request_limits
 from tests.house import gated
@@ -192,6 +195,32 @@ def test_the_newest_marks_stay_beside_those_of_tools(ttl: Message, own: Message)
             assert findings({**body, "system": [*sent.system]}, "anthropic") == []
     is_late = own is LONG and ttl is MARK
     assert json.dumps(session.request("anthropic").messages).count("ephemeral") == 2 * (not is_late)
+
+
+SYSTEM = [text("Be brief.", **MARK)]
+TOOLS = [{"name": "look", "input_schema": {"type": "object"}, **MARK}]
+
+
+@pytest.mark.parametrize("fields", [{"tools": TOOLS}, {"system": SYSTEM, "tools": TOOLS}, MARK])
+def test_every_door_counts_the_marks_of_the_request(fields: Message) -> None:
+    """Marks of tools, of the system and of automatic caching leave less room for the others."""
+    given = [*said(text("0", **MARK)), *said(text("1", **MARK), text("2", **MARK))]
+    given += said(text("3", **MARK), text("4", **MARK))
+    head: dict[str, Any] = {"model": "claude-sonnet-5", "max_tokens": 9}
+    with (
+        StrictServer((StrictAnthropic(lambda _: "Noted."),)) as server,
+        Anthropic(api_key="k", base_url=server.url, max_retries=0) as client,
+    ):
+        create: Any = wrap(client, WIDE).messages.create
+        create(**head, messages=given, extra_body=fields)
+    session = ContextSession(WIDE, counter=FAST)
+    session.extend(given, "anthropic")
+    options = {name: value for name, value in fields.items() if name != "system"}
+    sent = session.request("anthropic", options=options)
+    assert findings({**head, "messages": sent.messages, **options}, "anthropic") == []
+    assert json.dumps(given).count("ephemeral") == 5
+    out = project(given, WIDE, provider="anthropic", tools=fields.get("tools")).messages
+    assert findings({**head, "messages": out, "tools": fields.get("tools", [])}, "anthropic") == []
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai-responses", "gemini"])

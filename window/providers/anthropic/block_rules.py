@@ -7,6 +7,7 @@ errors and public issues. Sources: the Messages API reference; docs/providers.md
 import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from ...media import HEADS, head
@@ -253,14 +254,38 @@ def limit_marks(marked: Sequence[Message], tools: Sequence[str] = ()) -> list[Me
     return kept[::-1]
 
 
-def limit_marks_beside(tools: Sequence[Mapping[str, Any]], *contents: Any) -> None:
-    """Remove cache breakpoints from `contents`, so that those of `tools` fit beside them.
+def with_fewer_marks(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a request with the newest cache breakpoints that fit beside those of its tools.
 
-    The newest ones stay. Contents that are text have none.
+    Automatic caching, which is a field of the request itself, takes the place of the newest one. If
+    a breakpoint is removed, system and messages are copies.
+
+    >>> mark, turn = {"cache_control": {"type": "ephemeral"}}, {"role": "user", "content": []}
+    >>> tools, said = [mark] * 3, {"type": "text", "text": "hi", **mark}
+    >>> with_fewer_marks({"tools": tools, "messages": [{**turn, "content": [said]}], **mark})[
+    ...     "messages"
+    ... ]
+    [{'role': 'user', 'content': [{'type': 'text', 'text': 'hi'}]}]
     """
-    lists = (each for each in contents if isinstance(each, list))
-    marked = [block for each in lists for block, _ in each_block(each, WHOLE) if block.get(MARK)]
-    limit_marks(marked, [ttl for ttl, _ in marks([*map(dict, tools)], WHOLE)])
+    tools = [ttl for ttl, _ in marks([*map(dict, request.get("tools") or ())], WHOLE)]
+    marked = _marked(request)
+    if len(limit_marks([*map(dict, marked)], tools)) == len(marked):
+        return request
+    copied = {name: deepcopy(request[name]) for name in ("system", "messages") if name in request}
+    fewer = {**request, **copied}
+    limit_marks(_marked(fewer), tools)
+    return fewer
+
+
+def _marked(request: Mapping[str, Any]) -> list[Message]:
+    """Return what has a cache breakpoint besides tools: blocks, messages, the request."""
+    contents = [request.get("system")]
+    for message in request["messages"]:
+        contents += [message.get("content"), [message]]
+    lists = (each for each in [*contents, [request]] if isinstance(each, list | tuple))
+    objects = ([block for block in each if isinstance(block, dict)] for each in lists)
+    found = (block for each in objects for block, _ in each_block(each, WHOLE))
+    return [block for block in found if isinstance(block.get(MARK), Mapping)]
 
 
 def each_block(

@@ -236,6 +236,8 @@ def _content(item: Message, natural: str, place: Place) -> list[Message]:
             return [{"type": natural, "text": text}]
         case list(blocks):
             return check_blocks(blocks, place.into("content"), TEXTS)
+        case None if item["role"] == "assistant":
+            return []
         case None:
             raise place.refuse("missing-content", "a message without content", legal)
         case other:

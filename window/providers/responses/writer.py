@@ -155,15 +155,16 @@ class Writer:
             self._items.append(item)
 
     def _identified(self, item: Message) -> Message | None:
-        """Return `item` without an id that an earlier item has or that is too long.
+        """Return `item` without an id that an earlier item has, or that is empty or too long.
 
         Returns None if it repeats that item, unless it is said or called again.
         """
         own, kind = item.get("id"), type_of(item)
-        has_own = isinstance(own, str) and kind not in ANSWERS.keys() - _SAID
+        has_own = bool(own) and isinstance(own, str) and kind not in ANSWERS.keys() - _SAID
         earlier = self._known.setdefault(own, item) if has_own else item
         if earlier is item:
-            return item if len(own or "") <= MAX_ID else _answered(without(item, "id"))
+            is_legal = own is None or 0 < len(own) <= MAX_ID
+            return item if is_legal else _answered(without(item, "id"))
         is_again = kind == "item_reference" or (earlier == item and kind not in _SAID)
         return None if is_again else _answered(without(item, "id"))
 
