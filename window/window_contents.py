@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 
 from polycontext.base import Column
 from polycontext.linearity import Classifier, LinearityMap, ResourceClass, states_constraint
+from polycontext.linearity.classification.prose import is_by_host
 from polycontext.linearity.tag import number_of
 
 from .atoms import open_after, open_calls
@@ -296,7 +297,8 @@ def _states_rules(turn: Turn) -> bool:
 def _speaks_for_the_user(turn: Turn) -> bool:
     """Return whether the user wrote `turn`.
 
-    It is then neither filler, gist nor attachment, and no change of the rules alone.
+    It is then neither filler, gist nor attachment, no change of the rules alone, and not a
+    message that a host wrote in the user's name.
     """
     if is_opening(turn):
         return False
@@ -304,4 +306,5 @@ def _speaks_for_the_user(turn: Turn) -> bool:
         turn.role is Role.USER
         and not turn.is_gist
         and (not turn.metadata or (attachment_of(turn) is None and not is_rule(turn)))
+        and (bool(turn.parts) or not is_by_host(turn.text))
     )

@@ -46,6 +46,15 @@ def loaded_object(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def loaded_arguments(text: str) -> dict[str, Any] | None:
+    """Return the arguments of a call as `loaded_object` does; null and an empty list are none.
+
+    >>> loaded_arguments("null"), loaded_arguments(" [] "), loaded_arguments("[1]")
+    ({}, {}, None)
+    """
+    return {} if text.strip() in ("null", "[]") else loaded_object(text)
+
+
 def is_visible(text: str) -> bool:
     """Return whether `text` contains anything but white space.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from polycontext.window import Part, PartKind, ToolCall, Turn
-from polycontext.window.wire_text import loaded_object
+from polycontext.window.wire_text import loaded_arguments
 
 
 def thought(text: str, signature: str | None = None, provider: str | None = None) -> Part:
@@ -126,7 +126,7 @@ def arguments(call: ToolCall) -> dict[str, Any]:
     >>> arguments(ToolCall("c1", "look", '{"at": "1"}')), arguments(ToolCall("c1", "look", "Paris"))
     ({'at': '1'}, {'raw_arguments': 'Paris'})
     """
-    loaded = loaded_object(call.arguments)
+    loaded = loaded_arguments(call.arguments)
     return {"raw_arguments": call.arguments} if loaded is None else loaded
 
 

@@ -14,7 +14,7 @@ from polycontext.base import InvalidOptionError, require_extra
 from polycontext.polynomial import ContextSession
 from polycontext.window import Part, Role, ToolCall, Turn
 from polycontext.window.providers import ToolDefinition, dumped
-from polycontext.window.wire_text import loaded_object
+from polycontext.window.wire_text import loaded_arguments
 
 from .blocks import (
     arguments_text,
@@ -174,7 +174,7 @@ class LlamaIndexDialect(Dialect[own.ChatMessage]):
         blocks: list[Any] = [own.TextBlock(text=turn.text) for turn in turns if turn.text]
         blocks += [own.ImageBlock(url=url) for turn in turns for url in pictures(turn)]
         for call in (call for turn in turns for call in turn.tool_calls):
-            given = loaded_object(call.arguments)
+            given = loaded_arguments(call.arguments)
             blocks.append(
                 own.ToolCallBlock(
                     tool_call_id=call.id,

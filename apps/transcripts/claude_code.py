@@ -38,13 +38,18 @@ def read_claude_code(rows: Iterable[Row]) -> Transcript:
     own = [row for _, row in held if not row.get("isSidechain")]
     leaf = next((row.get("leafUuid") for row in reversed(own) if row.get("type") == _LEAF), None)
     left = abandoned(own, "uuid", "parentUuid", is_prompt, leaf)
-    kept = _Kept()
+    kept, seen = _Kept(), set[str | None]()
     # What a compaction kept without writing it again is read once more.
     is_preserving = any("compactMetadata" in row and _segment(row) for row in own)
     for line, short in held:
         row = {**short, "message": unpacked(short.get("message"))}
         if not is_preserving:
             short.clear()
+        # After a retry of the host, a row may stand there twice.
+        if (name := row.get("uuid")) in seen:
+            gathered.left_out["written again"] += 1
+            continue
+        seen |= {name} - {None}
         if (why := _why_not(row, left)) is not None and not _stands_alone(row, gathered):
             gathered.left_out[why] += 1
             if row.get("subtype") == "compact_boundary" and row.get("uuid") not in left:

@@ -20,6 +20,8 @@ _OF_HOST = (
     "<user_instructions>",
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
+    "<turn_aborted>",
+    "<subagent_notification>",
 )
 """How messages begin that Codex writes in the user's name."""
 

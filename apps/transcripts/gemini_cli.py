@@ -18,6 +18,8 @@ from .transcript import (
 
 _FIELDS = ("type", "subtype", "uuid", "parentUuid", "message")
 _ROLES = {"user": "user", "gemini": "assistant"}
+_OF_HOST = ("<session_context>", "<hook_context>", "This is the Gemini CLI. We are setting up")
+"""How messages begin that Gemini CLI writes in the user's name."""
 
 
 def read_gemini_cli(rows: Iterable[Row]) -> Transcript:
@@ -42,14 +44,22 @@ def read_gemini_cli(rows: Iterable[Row]) -> Transcript:
             case _:
                 gathered.left_out["of the host"] += 1
     for line, message in messages.values():
-        if (role := _ROLES.get(str(message.get("type")))) is None:
-            gathered.left_out[str(message.get("type"))] += 1
+        if (why := _why_not(message)) is not None:
+            gathered.left_out[why] += 1
             continue
-        name = str(message.get("id") or id(message))
+        name, role = str(message.get("id") or id(message)), _ROLES[str(message["type"])]
         gathered.say(line, role, _blocks(message.get("content")), name)
         for number, call in enumerate(message.get("toolCalls") or []):
             _add_call(line, name, number, call, gathered)
     return gathered.transcript("Gemini CLI")
+
+
+def _why_not(message: Mapping[str, Any]) -> str | None:
+    """Return why a message is left out of the conversation, or None for a turn of it."""
+    kind = str(message.get("type"))
+    if kind == "user" and as_text(_blocks(message.get("content"))).lstrip().startswith(_OF_HOST):
+        return "of the host"
+    return None if kind in _ROLES else kind
 
 
 def read_qwen_code(rows: Iterable[Row]) -> Transcript:

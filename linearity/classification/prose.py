@@ -36,15 +36,51 @@ _MARK = re.compile(r"[\"“„«»「『‘`'](?<!\w')")
 # user's own are those that end as in <user_query>, <rules> or <instructions>.
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,60}+)(?:\s[^<>]{0,2000}+)?>")
 _OTHERS = re.compile(
-    r"[A-Za-z]+[-_:.]|[a-z]+[A-Z]|(?i:output|std(?:out|err)|logs?|files?|code|documents?|results?"
-    r"|error|traceback|diff|data|quote|blockquote|e?mail|source|page|attachments?|context|transcript"
-    r"|environment|reminder|example)$"
+    r"[A-Za-z]+[-_:.]|[A-Za-z]?[a-z]+[A-Z]|(?i:output|std(?:out|err)|logs?|files?|code|documents?"
+    r"|results?|error|traceback|diff|data|quote|blockquote|e?mail|source|page|attachments?|context"
+    r"|transcript|environment|reminder|example|system|skill|content|permissions)$|INSTRUCTIONS$"
 )
-_HOSTS = re.compile(r"(?i)system|reminder|command|hook|tool|stdout|stderr|env|teammate|assistant")
-_REMINDERS = re.compile(r"(?i)reminder|environment|caveat")
+_HOSTS = re.compile(
+    r"(?i)system|reminder|command(?!-args)|hook|tool|stdout|stderr|env|teammate|assistant|ephemeral"
+    r"|(?:explicit|skills)_instr|(?-i:INSTRUCTIONS)"
+)
+# The elements that hold nothing of the user, not even what they pasted.
+_HOSTED = re.compile(
+    r"(?i)reminder|environment|caveat|additional_|attached_|open_and|recently_viewed"
+    r"|project_layout|linter_errors|current_file|local-command|cursor_rules|user_info|git_status"
+    r"|ide_|open_files|system[-_]|^command-(?:name|message|contents)$|_aborted|ephemeral"
+    r"|[-_]notification|teammate-|^bash-|shell_command|session_context|runtime_info|extra_info"
+    r"|hook[-_]|-hook$|info-msg|(?:explicit|skills)_instr|user_action|file_content|snapshot$"
+    r"|editorContext|toolReferences|workspace_info|repository_info|(?-i:INSTRUCTIONS)|^permissions$"
+    r"|^skill$|^system$"
+)
 _OWN = re.compile(
     r"(?i)(?:rules?|instructions?|guidelines|preferences|requirements|constraints|task|query"
-    r"|request|message|prompt|feedback|answer)$"
+    r"|request|message|prompt|feedback|answer|command-args)$"
+)
+# The lines behind which the host of an agent writes in the user's name, and what it then marks as
+# said by the user. Nothing else tells where it ends.
+_HEAD = re.compile(
+    r"^(?:Stop hook feedback:|[A-Z]\w{1,30}(?::[\w-]{1,60})? hook (?:feedback|success|context)[:\n]"
+    r"|Caveat: The messages below were generated|(?:Please c|C)ontinue the conversation from where "
+    r"|\[ERROR\] You did not use a tool|\[TASK RESUMPTION\]|\[\w+(?: for '[^\n]{0,400}')?\] Result:"
+    r"|OBSERVATION:\n|--- (?:Content from referenced files ---|Context from: |CONTEXT ENTRY BEGIN)"
+    r"|# Context from my IDE setup:|The following is an <EPHEMERAL_MESSAGE>"
+    r"|<user_instructions>\n\n|And got this output:\n\n(?!```)"
+    r"|Here are (?:summaries of some files present in my|some READ ONLY files, provided)"
+    r"|This is the Gemini CLI\. We are setting up|Read HEARTBEAT\.md if"
+    r"|Pre-compaction memory flush\.|Your context was compacted\. The previous"
+    r"|Continue if you have next steps, or stop|Please continue working on the task on whatever)",
+    re.MULTILINE,
+)
+_QUERY = re.compile(r"<(user_query|user_message|task|feedback|answer|command-args)>\n?([^<]*)</\1>")
+_SAID = re.compile(
+    rf"{_QUERY.pattern}"
+    r"|^(?:## My request for Codex:|--- USER MESSAGE BEGIN ---|--- End of Context from: .{1,400})$",
+    re.MULTILINE,
+)
+_INTERRUPTED = re.compile(
+    r"\[Request interrupted by user[^\]\n]{0,40}\]\s{0,9}|\A\s{0,9}# AGENTS\.md instructions for .*"
 )
 # How Claude Code begins the text of a skill, which it sends in a message of the user.
 _LOADED = re.compile(r"\s{0,9}Base directory for this skill: ")
@@ -56,7 +92,8 @@ _MAIL = re.compile(
 _PASTED = re.compile(
     r">|[+-](?:\t| {4,})|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG"
     r"|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
-    r"|</?\w+[ >/]|[+-]{3} |@@ |={2,} \w|\+[^\W\d]|# [a-z]|from [\w.]+ import |File \"|at \S+\("
+    r"|</?\w+[ >/]|[+-]{3} |@@ |={2,} \w|\+[^\W\d]|# (?:[a-z]|AGENTS\.md )"
+    r"|from [\w.]+ import |File \"|at \S+\("
     # Code and its comments, also in a diff; a shell's prompt; a checker's line; `key:<tab>value`.
     r"|[+-]? *(?://|/\*|\*/)|[+-] *[<#{}()\[\]]|\+[-*] |[➜❯⨯✗]|[\w@-]+:[a-z-]+: |\S+\.\w+:\d+\b"
     r"|(?:const|let|var|func|export|import|type) [^.!?]*[=;{(]|\w+ := |[\w ]{1,30}:\t"
@@ -167,7 +204,7 @@ def _own_words(text: str) -> str:
     """Return `text`, at the same length, without elements of others and tags around the user's."""
     if is_loaded(text):
         return "\n" * len(text)
-    rest = without_elements(text, is_of_others)
+    rest = without_frames(without_elements(text, is_of_others))
     return _TAG.sub(_untagged, rest) if "</" in rest else rest
 
 
@@ -178,7 +215,7 @@ def _untagged(tag: re.Match[str]) -> str:
 def without_elements(text: str, is_left_out: Callable[[str], bool]) -> str:
     """Return `text`, at the same length, with blank lines for the elements of these names.
 
-    >>> without_elements("Go.<system-reminder>Ask.</system-reminder>", is_reminder).split()
+    >>> without_elements("Go.<system-reminder>Ask.</system-reminder>", is_of_others).split()
     ['Go.']
     """
     if "</" not in text:
@@ -199,6 +236,24 @@ def without_elements(text: str, is_left_out: Callable[[str], bool]) -> str:
     return "".join([*kept, text[after:]])
 
 
+def without_frames(text: str) -> str:
+    r"""Return `text`, at the same length, without what a host's heads begin in the user's name.
+
+    >>> without_frames("Go.\n[read for 'a'] Result:\n1\n<feedback>No.</feedback>").split()
+    ['Go.', 'No.']
+    """
+    if (head := _HEAD.search(text)) is None:
+        return text
+    kept, after = [text[: head.start()]], head.start()
+    said = [*_SAID.finditer(text, after)]
+    marks = [(each.end(), len(text)) for each in said if not each[1]]
+    # What a host puts before the user's message may hold the same mark, so the last one counts.
+    for first, last in marks[-1:] or [each.span(2) for each in said]:
+        kept += ["\n" * (first - after), text[first:last]]
+        after = last
+    return "".join([*kept, "\n" * (len(text) - after)])
+
+
 def _opens_element(body: str) -> bool:
     """Return whether a line begins with an element of others, which is closed nowhere."""
     tag = _TAG.match(body)
@@ -217,9 +272,25 @@ def is_loaded(text: str) -> bool:
     return _LOADED.match(text) is not None
 
 
-def is_reminder(name: str) -> bool:
-    """Return whether an element of this name is what a host tells the model in passing."""
-    return _REMINDERS.search(name) is not None
+def own_words(text: str) -> str:
+    """Return the user's own words: the query, if a host marked it, else all but the host's."""
+    text = without_frames(_INTERRUPTED.sub("", text))
+    if "</" not in text:
+        return text
+    if query := _QUERY.search(text):
+        return query[2]
+    return without_elements(text, lambda name: _HOSTED.search(name) is not None)
+
+
+def is_by_host(text: str) -> bool:
+    """Return whether a host wrote all of a message in the user's name.
+
+    >>> is_by_host("<system-reminder>Ask.</system-reminder>"), is_by_host("Ask.")
+    (True, False)
+    """
+    start = text[:99].lstrip()
+    is_marked = start[:1] in ("<", "#") or _HEAD.match(start) is not None
+    return is_marked and not own_words(text).strip()
 
 
 def _parse_fence(body: str) -> str:

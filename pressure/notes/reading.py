@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from polycontext.linearity.classification.prose import is_loaded, is_reminder, without_elements
+from polycontext.linearity.classification.prose import is_loaded, own_words
 from polycontext.window import Role, Turn
 from polycontext.window.items import attachment_of, fenced_text
 from polycontext.window.items.attachment import attached_outline
@@ -45,14 +45,7 @@ _PERSONAL = re.compile(
 _OPENED = re.compile(r"\(Open file: ([^\n()]{1,400})\)|\[File: ([^\n( ]{1,400}) \(")
 _SLASH = re.compile(r"/(\w{2,20})(?: [^\n]{0,2000})?")
 _SLASH_SAYS = re.compile(r"\A/(?:ask|code|architect|chat|plan)\s{1,9}(?=\S)")
-_QUERY = re.compile(r"<(user_query|user_message|task|feedback|answer)>\n?([^<]*)</\1>")
-_INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]{0,40}\]\s{0,9}")
 _COMMAND = re.compile(r"<command-(name|args)>([^<]{1,9000})</command-\1>")
-_HOSTED = re.compile(
-    r"(?i)reminder|environment|caveat|additional_data|attached_|open_and|recently_viewed"
-    r"|project_layout|linter_errors|current_file|local-command|cursor_rules|user_info|git_status"
-    r"|ide_|open_files|system[-_]|^command-(?:name|message|args|contents)$"
-)
 _OF_FILES = re.compile(r"(?i)\A\Z|grep|glob|ls\Z|lint|todo|task|agent|question|plan")
 """The names of tools whose results are about files, and of harnesses that name none."""
 _UNWRITTEN = re.compile(
@@ -167,7 +160,7 @@ class _Reader:
         named = dict(_COMMAND.findall(text))
         if named.keys() == {"name", "args"}:
             self.expands, text = named["name"], " ".join(named.values())
-        said = _SLASH_SAYS.sub("", unnamed(_own_words(text), turn.name or "").strip())
+        said = _SLASH_SAYS.sub("", unnamed(own_words(text), turn.name or "").strip())
         if not self.expands and (command := _SLASH.fullmatch(said)):
             # What the host prints about it follows.
             self.hosted = True
@@ -299,16 +292,6 @@ def is_observation(text: str, *, awaited: bool) -> bool:
         return True
     is_said = is_prose(text) or _SENTENCE.match(text) or _PERSONAL.match(text[:_LAST_LINE].strip())
     return awaited and len(text) > 0 and not is_said
-
-
-def _own_words(text: str) -> str:
-    """Return the user's own words: the query, if a host marked it, else all but the host's."""
-    text = _INTERRUPTED.sub("", text)
-    if "</" not in text:
-        return text
-    if query := _QUERY.search(text):
-        return query[2]
-    return without_elements(text, lambda name: is_reminder(name) or bool(_HOSTED.search(name)))
 
 
 def _shown(text: str, command: str) -> str:

@@ -99,6 +99,27 @@ def test_commands_of_claude_code_are_no_turns() -> None:
     assert told.left_out["a command of the host"] == 2
 
 
+def test_a_row_of_claude_code_that_stands_there_twice_is_told_once() -> None:
+    """Its id tells; a host that saves again after a failure writes such rows."""
+    rows = claude_code(STEPS)
+    assert read([*rows, *rows]).messages[:] == read(rows).messages[:]
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        ("Codex", "<turn_aborted>\nThe user interrupted.\n</turn_aborted>"),
+        ("Codex", "<subagent_notification>\nDone.\n</subagent_notification>"),
+        ("Gemini CLI", "<session_context>\nToday is Monday.\n</session_context>"),
+        ("Gemini CLI", "This is the Gemini CLI. We are setting up the context for our chat."),
+    ],
+)
+def test_what_a_host_writes_in_the_users_name_is_no_turn(host: str, text: str) -> None:
+    """Only the user's own messages are the user's turns."""
+    steps = [Step("user", "Use cents."), Step("user", text), Step("assistant", "Yes.")]
+    assert said(read(WRITERS[host](steps))) == ["Use cents.", "Yes."]
+
+
 def test_a_summary_that_codex_asked_for_is_no_turn() -> None:
     """It stands as an answer before the row that compacts, whose message quotes it."""
     summary = {"role": "assistant", "content": [{"type": "output_text", "text": "We use cents."}]}

@@ -199,6 +199,14 @@ def test_the_first_user_turn_is_the_task() -> None:
     assert classes(window) == ["REQUIRED", "PRESERVED", "REQUIRED"]
 
 
+def test_what_a_host_writes_before_the_users_first_words_is_no_task() -> None:
+    """A message of only a host's block may be compressed; the user's first words may not."""
+    block = "<environment_context>\n  <cwd>/shop</cwd>\n</environment_context>"
+    window = window_of(Turn(Role.USER, block), USER)
+    assert classes(window) == ["REQUIRED", "PRESERVED"]
+    assert classes(window_of(Turn(Role.USER, f"{block}\nGo."))) == ["PRESERVED"]
+
+
 def test_a_class_given_with_the_turn_wins() -> None:
     """The classifier is not asked where the caller knows."""
     window = filled(

@@ -32,7 +32,7 @@ from polycontext.base import is_number, require
 
 from ..part import Part, PartKind
 from ..turn import Turn
-from ..wire_text import compact, is_visible, loaded_object, stand_in
+from ..wire_text import compact, is_visible, loaded_arguments, stand_in
 
 if TYPE_CHECKING:
     from .media_rules import ImageRule
@@ -209,7 +209,7 @@ def arguments_tokens(counter: TokenCounter, arguments: str) -> int:
         return max(tokens, counter.count("{}"))
     if _is_plain_object(arguments):
         return tokens
-    if loaded_object(arguments) is None:
+    if loaded_arguments(arguments) is None:
         return max(tokens, counter.count(compact({"raw_arguments": arguments})))
     return tokens + _growth(arguments)
 

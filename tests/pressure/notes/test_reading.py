@@ -37,10 +37,13 @@ def test_people_and_calls_are_told_apart() -> None:
         ("<environment_details>cwd /srv</environment_details>\nStop.", "Stop."),
         ("<current_file>a.py</current_file><user_query>\nRename it.\n</user_query>", "Rename it."),
         ("Use <b>bold</b> here.", "Use <b>bold</b> here."),
+        ("Stop.\n<hook_context>Go on.</hook_context>", "Stop."),
+        ("[go for 'a'] Result:\nIt went.\n<feedback>\nStop.\n</feedback>", "Stop."),
+        ("Stop at @a\n--- Content from referenced files ---\nGo on.", "Stop at @a"),
     ],
 )
 def test_what_a_host_puts_into_a_message_is_not_the_users(text: str, own: str) -> None:
-    """Blocks of hosts are no own words."""
+    """Blocks of hosts and what stands behind their heads are no own words."""
     assert [event.text for event in read(talk(text))] == [own]
 
 

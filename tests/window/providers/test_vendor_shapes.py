@@ -170,11 +170,12 @@ def test_a_single_piece_of_a_stream_is_refused(shape: Shape) -> None:
         session.add_message(shape.value[0])
 
 
-def test_a_call_without_arguments_is_converted_to_an_empty_object() -> None:
-    """Servers write no arguments as an empty text."""
+@pytest.mark.parametrize("written", ["", " ", "null", "[]"])
+def test_a_call_without_arguments_is_converted_to_an_empty_object(written: str) -> None:
+    """Servers write no arguments as an empty text, some as null, and PHP as an empty list."""
     session = ContextSession(ROOM)
     session.add_user_turn("Reserve a table, please.")
-    session.add_message(assistant(None, tool_calls=[called("call_look", "")]))
+    session.add_message(assistant(None, tool_calls=[called("call_look", written)]))
     session.add_tool_turn("RX-90", tool_call_id="call_look")
     assert session.messages(ANTHROPIC)[1]["content"][0]["input"] == {}
 

@@ -16,7 +16,7 @@ from ...call_ids import SentCalls
 from ...filler import SYSTEM_FOLLOWS, SYSTEM_READ
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
-from ...wire_text import EMPTY, is_visible, loaded_object, stand_in
+from ...wire_text import EMPTY, is_visible, loaded_arguments, stand_in
 from ..layout import (
     MISSING,
     Entry,
@@ -312,7 +312,7 @@ def _block(entry: Entry, role: str) -> list[Message]:
 
 
 def _call(call: ToolCall, entry: Entry, calls: SentCalls) -> Message:
-    loaded = loaded_object(call.arguments)
+    loaded = loaded_arguments(call.arguments)
     arguments = {"raw_arguments": call.arguments} if loaded is None else loaded
     own = {
         "type": "tool_use",

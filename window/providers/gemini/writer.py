@@ -19,7 +19,7 @@ from ...call_ids import SentCalls
 from ...filler import OPENING
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
-from ...wire_text import loaded_object, stand_in
+from ...wire_text import loaded_arguments, loaded_object, stand_in
 from ..layout import Entry, further_fields, layout_of, without
 from ..media_room import MediaRoom
 from ..wire import Message, Provider, Rendered, ToolDefinition
@@ -180,7 +180,7 @@ class Writer:
 
     def _call(self, call: ToolCall, entry: Entry) -> Message:
         inner = dict(entry.data.get(CALL, {}))
-        loaded = loaded_object(call.arguments)
+        loaded = loaded_arguments(call.arguments)
         own: Message = {} if UNNAMED.fullmatch(call.id) else {"id": self._sent.ids[call.id]}
         own["name"] = self._sent.name(call)
         is_first = not self._calls

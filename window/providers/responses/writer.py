@@ -11,7 +11,7 @@ from attrs import Factory, asdict, define
 from ...call_ids import SentCalls
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
-from ...wire_text import loaded_object, stand_in
+from ...wire_text import loaded_arguments, stand_in
 from ..layout import (
     MISSING,
     Entry,
@@ -284,7 +284,7 @@ def call_item(call: ToolCall, further: Message, call_id: str, name: str) -> Mess
             "name": name,
             BODIES[kind]: call.arguments,
         }
-    return {**(loaded_object(call.arguments) or {}), **further, "type": kind, "call_id": call_id}
+    return {**(loaded_arguments(call.arguments) or {}), **further, "type": kind, "call_id": call_id}
 
 
 def _output(turn: Turn, entries: Sequence[Entry], call_id: str, kind: str | None) -> list[Message]:
