@@ -62,7 +62,8 @@ _OWN = re.compile(
 # said by the user. Nothing else tells where it ends.
 _HEAD = re.compile(
     r"^(?:Stop hook feedback:|[A-Z]\w{1,30}(?::[\w-]{1,60})? hook (?:feedback|success|context)[:\n]"
-    r"|Caveat: The messages below were generated|(?:Please c|C)ontinue the conversation from where "
+    r"|Caveat: The messages below were generated"
+    r"|(?:Please c|C)ontinue the conversation from where [\w ]{1,30} off without asking"
     r"|\[ERROR\] You did not use a tool|\[TASK RESUMPTION\]|\[\w+(?: for '[^\n]{0,400}')?\] Result:"
     r"|OBSERVATION:\n|--- (?:Content from referenced files ---|Context from: |CONTEXT ENTRY BEGIN)"
     r"|# Context from my IDE setup:|The following is an <EPHEMERAL_MESSAGE>"
