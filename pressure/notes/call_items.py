@@ -17,7 +17,7 @@ from polycontext.window import Role
 from ..gist import NO_TEXT
 from ..terms import Kind, is_strong, kind_of, strong_terms, terms_of
 from .asks import CALLED, REPORTED, finished_before
-from .events import ATTACHED, REFUSAL, Effect, Event, Happening
+from .events import ATTACHED, REFUSAL, TEAMMATE, Effect, Event, Happening
 from .file_edits import changed_lines
 from .items import MARK, Item, Section, is_told, ranged
 from .output import is_name, line_key, outcome, says_failure
@@ -234,6 +234,8 @@ class CallTeller:
         lead, value = parse_records(event.text) if event.text else ("", None)
         if event.name == ATTACHED and not event.arguments:
             self._items[place] = [_attached(place, event)]
+        elif event.name == TEAMMATE:
+            self._report(place, event, Section.KNOWN, _REPORT + 20 * self._recency(place))
         elif event.effect == Effect.THINK:
             self._thought(place, event)
         elif (

@@ -10,8 +10,11 @@ from typing import NamedTuple
 ATTACHED = "attached"
 """The name of the call that stands for an attachment."""
 
-REFUSAL = "The user doesn't want it."
-"""The result of a call that the user did not allow."""
+REFUSAL = "not allowed by the user"
+"""The result of a call that the user refused without a word."""
+
+TEAMMATE = "teammate"
+"""The name of the call that stands for a message of another agent, which has no call here."""
 
 
 class Happening(StrEnum):

@@ -12,6 +12,7 @@ TASK_CALLS = frozenset({"TaskCreate", "TaskUpdate", "TaskList", "TaskGet"})
 """The tools of a list of which each call writes, changes or shows single tasks, by their number."""
 
 _TASK, _CREATED = re.compile(r"#(\d{1,9}) \[(\w+)\] (.+)"), re.compile(r"#(\d{1,9})[^:\n]*:? ?(.*)")
+_DONE = re.compile(r"(?i)\btask #(\d{1,9})(?: (?:is|was|now))? (?:done|completed?|finished)\b")
 _CLOSED = frozenset({"completed", "deleted"})
 _POINT = re.compile(r"\s*[-*+]?\s*\[[^\]\n]{1,3}\]\s*(\S.*)")
 
@@ -43,6 +44,9 @@ def with_tasks(events: Sequence[Event], standing: Sequence[Event] = ()) -> list[
     """
     tasks, found, last = dict[str, str](), [*events], -1
     for place, event in enumerate((*events, *standing)):
+        # Another agent may have closed it in a list of its own.
+        for number in _DONE.findall(event.text):
+            tasks.pop(number, None)
         if event.happening == Happening.CALL and event.name in TASK_CALLS:
             if not event.failed:
                 _note(event, tasks)
@@ -64,7 +68,8 @@ def _note(event: Event, tasks: dict[str, str]) -> None:
             tasks[made[1]] = str(given.get("subject") or made[2])
     elif event.name == "TaskUpdate":
         number = str(given.get("taskId", "")).removeprefix("#")
-        if given.keys() <= {"taskId"} or given.get("status") in _CLOSED:
+        is_closed = any(map(event.text.endswith, _CLOSED)) or given.get("status") in _CLOSED
+        if is_closed or given.keys() <= {"taskId"}:
             tasks.pop(number, None)
         elif number in tasks and "subject" in given:
             tasks[number] = str(given["subject"])

@@ -1,7 +1,7 @@
 """Reading the turns of a conversation as the events that a note tells."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import define, field
 
@@ -14,7 +14,7 @@ from ..gist import is_pointer, unframed
 from ..terms import is_prose
 from .addressed import with_notices
 from .calls import has_failed, read_call, read_command
-from .events import ATTACHED, REFUSAL, Change, Effect, Event, Happening
+from .events import ATTACHED, REFUSAL, TEAMMATE, Change, Effect, Event, Happening
 from .lines import parse_summary
 from .pieces import excerpt, unnamed, without_escapes
 from .text_sessions import CHANGED, NUMBERED, SHELLS, call_events, read_text
@@ -75,6 +75,10 @@ _ANSWERS = re.compile(
     r"\s{0,9}(?:User has answered your questions|Your questions have been answered):", re.IGNORECASE
 )
 _GO_ON = ". You can now continue"
+_UNANSWERED = re.compile(r"(?:- [^\n]*\n\s*\(No answer provided\)\s*)+")
+_TEAMMATE = re.compile(
+    r"<teammate-message\s[^<>]{0,200}?teammate_id=\"([^\"<>]{1,60})\"[^<>]{0,2000}>"
+)
 _COMMIT = re.compile(r"\[[^\]\n]{1,200} ([0-9a-f]{6,40})\]")
 
 
@@ -157,6 +161,12 @@ class _Reader:
                 base._replace(happening=Happening.CALL, effect=Effect.READ, name=expands, text=text)
             )
             return
+        for name, told in _of_teammates(text):
+            label = f"{TEAMMATE} {name}"
+            self.events.append(
+                base._replace(happening=Happening.CALL, effect=Effect.RUN, name=TEAMMATE,
+                              path=label, text=excerpt(told))
+            )  # fmt: skip
         named = dict(_COMMAND.findall(text))
         if named.keys() == {"name", "args"}:
             self.expands, text = named["name"], " ".join(named.values())
@@ -220,15 +230,12 @@ class _Reader:
         What the user answered or objected to it is the user's.
         """
         call = self.events[place]
-        if heard := _heard_of(text):
-            said, text = heard
-            # The answers name their questions.
-            call = call if text else call._replace(effect=Effect.READ)
-            if said:
-                said = excerpt(said, demands=True)
-                self.events.append(base._replace(happening=Happening.ASK, text=said))
-        failed = turn.metadata.get("is_error") is True or has_failed(
-            text, Effect(call.effect), shell=bool(call.command)
+        said, text = _heard_of(text)
+        refused = text == REFUSAL
+        failed = (
+            refused
+            or turn.metadata.get("is_error") is True
+            or has_failed(text, Effect(call.effect), shell=bool(call.command))
         )
         changed = CHANGED.search(text) if call.effect == Effect.EDIT and not call.path else None
         call = call._replace(path=changed[1]) if changed else call
@@ -241,7 +248,10 @@ class _Reader:
         if call.effect == Effect.EDIT and not failed:
             # The lines around the edit as they are now.
             shown = "\n".join(filter(NUMBERED.match, shown.split("\n")))
-        if call.effect != Effect.THINK:
+        if said:
+            # What the user said tells it all.
+            self.events[place] = call._replace(text="", failed=failed, effect=Effect.READ)
+        elif call.effect != Effect.THINK:
             self.events[place] = call._replace(text=shown, failed=failed)
         for edit in range(place + 1, len(self.events)):
             event = self.events[edit]
@@ -251,18 +261,31 @@ class _Reader:
             if event.change == Change.COMMIT and (commit := _COMMIT.search(text)):
                 path = commit[1]
             # Where a script does more than edit, something else may be what failed.
-            is_unwritten = failed and (call.effect == Effect.EDIT or _says_unwritten(text, path))
+            is_whole = refused or call.effect == Effect.EDIT
+            is_unwritten = failed and (is_whole or _says_unwritten(text, path))
             self.events[edit] = event._replace(failed=is_unwritten, path=path)
+        if said and not _UNANSWERED.fullmatch(said):
+            said = excerpt(said, demands=True)
+            self.events.append(base._replace(happening=Happening.ASK, text=said))
 
 
-def _heard_of(result: str) -> tuple[str, str] | None:
-    """Return what the user said to a call, and what is left of its result; None if it is one."""
+def _of_teammates(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the words of each message of another agent that is no notification."""
+    for part in text.split("</teammate-message>")[:-1]:
+        tag = _TEAMMATE.search(part)
+        told = part[tag.end() :].strip() if tag else ""
+        if tag and told and told[0] != "{":
+            yield tag[1], told
+
+
+def _heard_of(result: str) -> tuple[str, str]:
+    """Return what the user said to a call, if a host tells that, and what is left of its result."""
     if answers := _ANSWERS.match(result):
         said = result[answers.end() :].partition(_GO_ON)[0].strip()
         return said if said.startswith('"') else said.partition("\n")[0], ""
     if _REFUSED.search(result[:_HEAD]):
         return next(filter(None, map(str.strip, _OBJECTS.split(result)[1:])), ""), REFUSAL
-    return None
+    return "", result
 
 
 def _says_unwritten(text: str, path: str) -> bool:

@@ -59,6 +59,12 @@ def test_a_task_of_which_nobody_knows_that_it_is_open_is_not_told(change: dict[s
     assert "Open" not in summarise([*talk("Go."), *made(1, "Drain it"), *put(1, **change)], 1_000)
 
 
+def test_a_task_that_anybody_calls_done_is_not_open() -> None:
+    """Other agents close it in lists of their own."""
+    turns = [*talk("Go."), *made(1, "Drain it"), *talk("See.", "Task #1 is done: it is dry.")]
+    assert "Open" not in summarise(turns, 1_000)
+
+
 def test_a_task_is_told_by_its_latest_name() -> None:
     """A list that was shown tells all of them, and a call that failed changes nothing."""
     shown = called("TaskList", "#1 [completed] Drain it\n#4 [pending] Oil it")

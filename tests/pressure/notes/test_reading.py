@@ -224,14 +224,14 @@ CLARIFIES = (
 def test_what_the_user_says_to_a_call_is_the_users(before: str, said: str, behind: str) -> None:
     """The host tells it as the result of a call that was not made."""
     call, asked = read(called("open_valve", f"{before}{said}{behind}", valve="V3"))
-    assert (call.text, call.failed) == ("The user doesn't want it.", True)
+    assert (call.text, call.failed) == ("", True)
     assert (asked.happening, asked.text, asked.turn) == ("ask", said, 1)
 
 
 @pytest.mark.parametrize(
     ("result", "text"),
     [
-        ("The user denied this operation.", "The user doesn't want it."),
+        ("The user denied this operation.", "not allowed by the user"),
         ("The user denied all charges.", "The user denied all charges."),
     ],
 )
@@ -239,6 +239,33 @@ def test_a_call_that_the_user_refused_is_told_in_a_sentence(result: str, text: s
     """What a service answers about a user is no refusal."""
     (call,) = read(called("open_valve", result, valve="V3"))
     assert call.text == text
+
+
+def test_an_edit_that_the_user_refused_is_none() -> None:
+    """Neither that of an editor nor that of a shell."""
+    no = f"{REFUSED}To tell you how to proceed, the user said:\nnot there"
+    for turns in (replaced("a.py", "x", "y", no), ran("sed -i s/x/y/ a.py", no)):
+        assert [event.failed for event in read(turns) if event.happening == "edit"] == [True]
+
+
+def test_questions_that_nobody_answered_are_not_told() -> None:
+    """The user only wanted to speak of them first."""
+    result = f'{REFUSED}The user said:\n{CLARIFIES}- "Which pump?"\n  (No answer provided)\n'
+    assert summarise([*talk("Mend it."), *called("AskUserQuestion", result)], 1_000) == (
+        "Task:\nuser: Mend it."
+    )
+
+
+def test_what_another_agent_reports_is_told_with_its_name() -> None:
+    """It is no word of the user, and a notification says nothing."""
+    texts = (
+        '<teammate-message teammate_id="mender">The seal of P7 is new.\n</teammate-message>',
+        '<teammate-message teammate_id="mender">{"type": "idle"}</teammate-message>',
+    )
+    turns = [*talk("Mend it."), *(Turn("user", text) for text in texts)]
+    assert summarise(turns, 1_000) == (
+        "Task:\nuser: Mend it.\nKnown:\nfrom teammate mender:\n The seal of P7 is new."
+    )
 
 
 def test_what_the_user_answers_to_questions_of_a_tool_is_the_users() -> None:
