@@ -213,7 +213,8 @@ def project(
     elif repaired and not _is_valid(wire, written, is_open=False):
         # Without a result between them, neighbours of one role may have to be joined.
         written = wire.render(result.window.all_turns()).inline()
-    if wire.provider is Provider.ANTHROPIC:
+    mark = anthropic.block_rules.MARK
+    if wire.provider is Provider.ANTHROPIC and any(mark in tool for tool in tools or ()):
         body = {"tools": tools, "messages": written}
         written = [*anthropic.block_rules.with_fewer_marks(body)["messages"]]
     besides = given.max_tokens - room - given.reserve

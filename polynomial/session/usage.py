@@ -258,7 +258,7 @@ class Usage(SessionPart):
         self._make_room()
         window = self._session.window
         rendered = self._session._sent.deliver(window, wire, allow_open=allow_open, plan=plan)
-        if wire is Provider.ANTHROPIC:
+        if wire is Provider.ANTHROPIC and _has_marks_beside(self.tools, options):
             rendered, options = _with_fewer_marks(rendered, self.tools, options)
         if options is None:
             return rendered
@@ -282,6 +282,15 @@ class Usage(SessionPart):
         is_over = session.policy.auto and is_over_budget(session.window)
         if is_over and not session._writer.is_inside():
             drive(session._write(Together(())))
+
+
+def _has_marks_beside(
+    tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any] | None
+) -> bool:
+    """Return whether tools or the request itself have cache breakpoints, beside the messages'."""
+    given = options or {}
+    beside = (*tools, *(given.get("tools") or ()), given)
+    return any(anthropic.block_rules.MARK in each for each in beside)
 
 
 def _with_fewer_marks(
