@@ -48,8 +48,32 @@ _SYMPTOM = re.compile(
 """A report of what goes wrong, which is put like a rule: "When I click it, the page shows an
 error"."""
 
-_ROW_OR_PATHS = re.compile(r"\|.*\|$|(?:[^\s/]*+/(?:\\ |\S)*+(?:\s++|$))++\Z", re.DOTALL)
+_ROW_OR_PATHS = re.compile(
+    r"\|.*\|$|[^\t]*\S\t+\S|(?:[^\s/]*+/(?:\\ |\S)*+(?:\s++|$))++\Z", re.DOTALL
+)
 """A row of a table, or nothing but paths."""
+_ONCE = re.compile(
+    r"\W{0,9}(?:please )?(?:git [a-z]+(?: and (?:git )?push)?"
+    r"|(?:[^.?!]{1,40} and )?(?:suggest|propose|write|give|generate|create)\b"
+    r"(?!.*\b(?:always|every|each|after|before)\b).{0,40}\bcommit messages?)\W*\Z",
+    re.IGNORECASE,
+)
+"""A command, or a request for a commit message: what is asked for once."""
+_FIELD = re.compile(
+    r"\W{0,9}(?:verify|targets?|trigger|lines|(?:target |expected )?(?:outcome|result)"
+    r"|root cause|(?:change )?summary|proposed changes?|acceptance criteria)"
+    r"\W{0,4}: ?\W{0,4}\S",
+    re.IGNORECASE,
+)
+"""A field of a plan: "Verify: the page scrolls"."""
+_PRESENTS = re.compile(
+    r"(?!.*\b(?:rules?|guidelines|constraints|conventions|instructions|règles|consignes|regeln"
+    r"|vorgaben|reglas|normas|regole|always|never|must)\b)(?:[^.:!?]{0,40}, )?(?:here(?:['’]s"
+    r"| is| are)|voici|hier (?:ist|sind)|aquí (?:está|tienes)|ecco)\b",
+    re.IGNORECASE,
+)
+"""The head of a list of what somebody did or proposes: "Here are the changes:"."""
+_NO_RULES = _SYMPTOM, _ROW_OR_PATHS, _ONCE, _FIELD, _PRESENTS
 
 
 class RuleKind(Enum):
@@ -157,9 +181,7 @@ def _stated(content: str) -> Iterator[FoundRule]:
         for start, last in dict.fromkeys((led, span, *_line_spans(content, *span))):
             text = content[start:last]
             sentence = one_line(text)
-            is_none = (
-                len(sentence) > LONGEST or _SYMPTOM.match(sentence) or _ROW_OR_PATHS.match(sentence)
-            )
+            is_none = len(sentence) > LONGEST or any(each.match(sentence) for each in _NO_RULES)
             score, leads = (-MOST_OF_PLACE, False) if is_none else _read(sentence)
             if len(spans) >= LONG_SENTENCES and score < min(CLEAR, CLEARER * len(spans)):
                 score = -MOST_OF_PLACE
