@@ -73,6 +73,12 @@ _PRESENTS = re.compile(
     re.IGNORECASE,
 )
 """The head of a list of what somebody did or proposes: "Here are the changes:"."""
+_REPLACED = re.compile(
+    r"(?:\b(?:inst\w{3,6} of|an?statt|au lieu de|en (?:vez|lugar) de|replace)"
+    r"|\b(?:change|replace) (?:this|the|that)(?: \w+)?) ?:\Z",
+    re.IGNORECASE,
+)
+"""What stands before the words that somebody wants to have replaced."""
 _NO_RULES = _SYMPTOM, _ROW_OR_PATHS, _ONCE, _FIELD, _PRESENTS
 
 
@@ -174,6 +180,9 @@ def _stated(content: str) -> Iterator[FoundRule]:
     heading, lead = "", None
     spans = [*sentence_spans(content)]
     for number, span in enumerate(spans):
+        before = spans[number - 1]
+        if number and content.endswith(":", *before) and _REPLACED.search(content, *before):
+            continue
         # A scope may end with a full stop: "For the rest of this session. Always ...".
         led = span if lead is None else (lead, span[1])
         lead = None

@@ -51,9 +51,9 @@ _LOADED = re.compile(r"\s{0,9}Base directory for this skill: ")
 # How hosts begin a message with a plan of the assistant's or with words of their own, and how a
 # reply begins that a user pastes, or that an editor's history has as the user's.
 _HOSTED = re.compile(
-    r"\s{0,9}(?:Implement the following plan:\s{1,9}#|Implement the plan as specified, it is attached"
+    r"\s{0,9}(?:Implement the following plan:\s{1,9}#|Implement the plan as specified, it is"
     r"|Caveat: The messages below were generated|\[ERROR\] You did not use a tool"
-    r"|Certainly! |I['’]ll help you |Je vais (?:procéder|vous (?:aider|guider)) )"
+    r"|Certainly! (?:I|Here|Let) |I['’]ll help you |Je vais (?:procéder|vous (?:aider|guider)) )"
 )
 # The head of a mail that somebody else wrote; nothing tells where the mail ends.
 _MAIL = re.compile(
