@@ -177,7 +177,7 @@ _find_long = lru_cache(8)(_find)  # A long message is read by the session and by
 
 
 def _stated(content: str) -> Iterator[FoundRule]:
-    heading, lead = "", None
+    heading, depth, lead = "", -1, None
     spans = [*sentence_spans(content)]
     for number, span in enumerate(spans):
         before = spans[number - 1]
@@ -199,16 +199,23 @@ def _stated(content: str) -> Iterator[FoundRule]:
             )
             kind = _kind(sentence) if is_rule else None
             scope = _clause(_scope().search(unbulleted(sentence))) if kind else ""
-            if heading and is_bullet(sentence):
+            own_depth = _depth(content, start) if is_bullet(sentence) else -1
+            if heading and own_depth > depth:
                 kind, scope = kind or RuleKind.INSTRUCTION, heading
             else:
                 announces = kind and sentence.rstrip("*_ ").endswith((":", "："))
-                heading = sentence if announces else ""
+                heading, depth = sentence if announces else "", own_depth
             if kind and not (leads and content[last : last + 3].lstrip()[:1].islower()):
                 yield FoundRule(text, start, last, kind, scope)
                 break
             if leads:
                 lead = start
+
+
+def _depth(content: str, start: int) -> int:
+    """Return how far an item of a list is indented, a numbered one half a column less."""
+    column = start - content.rfind("\n", 0, start) - 1
+    return 2 * column + (not content[start].isdigit())
 
 
 def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:

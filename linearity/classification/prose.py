@@ -67,7 +67,7 @@ _PASTED = re.compile(
     # Code and its comments, also in a diff; a shell's prompt; a checker's line; `key:<tab>value`.
     r"|[+-]? *(?://|/\*|\*/)|[+-] *[<#{}()\[\]]|\+[-*] |[➜❯⨯✗]|[\w@-]+:[a-z-]+: |\S+\.\w+:\d+\b"
     r"|[a-z][\w./-]{0,40}:\d+ |git (?:[a-z]+ -|(?:add|clone|init|remote) )|\w+Error \{"
-    r"|\{\w+: '|\w+: [\[{]'"
+    r"|\{\w+: '|\w+: [\[{]'|[│├└]|(?=[^(\[=_]*[(\[=_])[a-z].*;$"
     r"|(?:const|let|var|func|export|import|type) [^.!?]*[=;{(]|\w+ := |[\w ]{1,30}:\t"
     r"|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur"
     r"|[A-Za-z]+(?:Error|Exception|Warning)):"
