@@ -48,10 +48,12 @@ _OWN = re.compile(
 )
 # How Claude Code begins the text of a skill, which it sends in a message of the user.
 _LOADED = re.compile(r"\s{0,9}Base directory for this skill: ")
-# How hosts begin a message with a plan of the assistant's or with words of their own, and how a
+# How hosts begin a message with a plan of the assistant's or with a prompt of their own, and how a
 # reply begins that a user pastes, or that an editor's history has as the user's.
 _HOSTED = re.compile(
     r"\s{0,9}(?:Implement the following plan:\s{1,9}#|Implement the plan as specified, it is"
+    r"|Generate a file named AGENTS\.md that|Please analyze this codebase and create a CLAUDE\.md"
+    r"|Your task is to create a detailed summary of the conversation|You are performing a CONTEXT"
     r"|Caveat: The messages below were generated|\[ERROR\] You did not use a tool"
     r"|Certainly! (?:I|Here|Let) |I['’]ll help you |Je vais (?:procéder|vous (?:aider|guider)) )"
 )
