@@ -48,8 +48,38 @@ _SYMPTOM = re.compile(
 """A report of what goes wrong, which is put like a rule: "When I click it, the page shows an
 error"."""
 
-_ROW_OR_PATHS = re.compile(r"\|.*\|$|(?:[^\s/]*+/(?:\\ |\S)*+(?:\s++|$))++\Z", re.DOTALL)
+_ROW_OR_PATHS = re.compile(
+    r"\|.*\|$|[^\t]*\S\t+\S|(?:[^\s/]*+/(?:\\ |\S)*+(?:\s++|$))++\Z", re.DOTALL
+)
 """A row of a table, or nothing but paths."""
+_ONCE = re.compile(
+    r"\W{0,9}(?:please )?(?:git [a-z]+(?: and (?:git )?push)?"
+    r"|(?:[^.?!]{1,40} and )?(?:suggest|propose|write|give|generate|create)\b"
+    r"(?!.*\b(?:always|every|each|after|before)\b).{0,40}\bcommit messages?)\W*\Z",
+    re.IGNORECASE,
+)
+"""A command, or a request for a commit message: what is asked for once."""
+_FIELD = re.compile(
+    r"\W{0,9}(?:verify|targets?|trigger|lines|(?:target |expected )?(?:outcome|result)"
+    r"|root cause|(?:change )?summary|proposed changes?|acceptance criteria)"
+    r"\W{0,4}: ?\W{0,4}\S",
+    re.IGNORECASE,
+)
+"""A field of a plan: "Verify: the page scrolls"."""
+_PRESENTS = re.compile(
+    r"(?!.*\b(?:rules?|guidelines|constraints|conventions|instructions|règles|consignes|regeln"
+    r"|vorgaben|reglas|normas|regole|always|never|must)\b)(?:[^.:!?]{0,40}, )?(?:here(?:['’]s"
+    r"| is| are)|voici|hier (?:ist|sind)|aquí (?:está|tienes)|ecco)\b",
+    re.IGNORECASE,
+)
+"""The head of a list of what somebody did or proposes: "Here are the changes:"."""
+_REPLACED = re.compile(
+    r"(?:\b(?:inst\w{3,6} of|an?statt|au lieu de|en (?:vez|lugar) de|replace)"
+    r"|\b(?:change|replace) (?:this|the|that)(?: \w+)?) ?:\Z",
+    re.IGNORECASE,
+)
+"""What stands before the words that somebody wants to have replaced."""
+_NO_RULES = _SYMPTOM, _ROW_OR_PATHS, _ONCE, _FIELD, _PRESENTS
 
 
 class RuleKind(Enum):
@@ -147,9 +177,12 @@ _find_long = lru_cache(8)(_find)  # A long message is read by the session and by
 
 
 def _stated(content: str) -> Iterator[FoundRule]:
-    heading, lead = "", None
+    heading, depth, lead = "", -1, None
     spans = [*sentence_spans(content)]
     for number, span in enumerate(spans):
+        before = spans[number - 1]
+        if number and content.endswith(":", *before) and _REPLACED.search(content, *before):
+            continue
         # A scope may end with a full stop: "For the rest of this session. Always ...".
         led = span if lead is None else (lead, span[1])
         lead = None
@@ -157,9 +190,7 @@ def _stated(content: str) -> Iterator[FoundRule]:
         for start, last in dict.fromkeys((led, span, *_line_spans(content, *span))):
             text = content[start:last]
             sentence = one_line(text)
-            is_none = (
-                len(sentence) > LONGEST or _SYMPTOM.match(sentence) or _ROW_OR_PATHS.match(sentence)
-            )
+            is_none = len(sentence) > LONGEST or any(each.match(sentence) for each in _NO_RULES)
             score, leads = (-MOST_OF_PLACE, False) if is_none else _read(sentence)
             if len(spans) >= LONG_SENTENCES and score < min(CLEAR, CLEARER * len(spans)):
                 score = -MOST_OF_PLACE
@@ -168,16 +199,23 @@ def _stated(content: str) -> Iterator[FoundRule]:
             )
             kind = _kind(sentence) if is_rule else None
             scope = _clause(_scope().search(unbulleted(sentence))) if kind else ""
-            if heading and is_bullet(sentence):
+            own_depth = _depth(content, start) if is_bullet(sentence) else -1
+            if heading and own_depth > depth:
                 kind, scope = kind or RuleKind.INSTRUCTION, heading
             else:
                 announces = kind and sentence.rstrip("*_ ").endswith((":", "："))
-                heading = sentence if announces else ""
+                heading, depth = sentence if announces else "", own_depth
             if kind and not (leads and content[last : last + 3].lstrip()[:1].islower()):
                 yield FoundRule(text, start, last, kind, scope)
                 break
             if leads:
                 lead = start
+
+
+def _depth(content: str, start: int) -> int:
+    """Return how far an item of a list is indented, a numbered one half a column less."""
+    column = start - content.rfind("\n", 0, start) - 1
+    return 2 * column + (not content[start].isdigit())
 
 
 def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:

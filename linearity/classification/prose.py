@@ -85,6 +85,15 @@ _INTERRUPTED = re.compile(
 )
 # How Claude Code begins the text of a skill, which it sends in a message of the user.
 _LOADED = re.compile(r"\s{0,9}Base directory for this skill: ")
+# How hosts begin a message with a plan of the assistant's or with a prompt of their own, and how a
+# reply begins that a user pastes, or that an editor's history has as the user's.
+_HOSTED = re.compile(
+    r"\s{0,9}(?:Implement the following plan:\s{1,9}#|Implement the plan as specified, it is"
+    r"|Generate a file named AGENTS\.md that|Please analyze this codebase and create a CLAUDE\.md"
+    r"|Your task is to create a detailed summary of the conversation|You are performing a CONTEXT"
+    r"|Caveat: The messages below were generated|\[ERROR\] You did not use a tool"
+    r"|Certainly! (?:I|Here|Let) |I['’]ll help you |Je vais (?:procéder|vous (?:aider|guider)) )"
+)
 # The head of a mail that somebody else wrote; nothing tells where the mail ends.
 _MAIL = re.compile(
     r"(?:From|Von|De): .*@|-{3,} ?(?:Original|Forwarded|Ursprüngliche|Weitergeleitete)\b"
@@ -97,6 +106,8 @@ _PASTED = re.compile(
     r"|from [\w.]+ import |File \"|at \S+\("
     # Code and its comments, also in a diff; a shell's prompt; a checker's line; `key:<tab>value`.
     r"|[+-]? *(?://|/\*|\*/)|[+-] *[<#{}()\[\]]|\+[-*] |[➜❯⨯✗]|[\w@-]+:[a-z-]+: |\S+\.\w+:\d+\b"
+    r"|[a-z][\w./-]{0,40}:\d+ |git (?:[a-z]+ -|(?:add|clone|init|remote) )|\w+Error \{"
+    r"|\{\w+: '|\w+: [\[{]'|[│├└]|(?=[^(\[=_]*[(\[=_])[a-z].*;$"
     r"|(?:const|let|var|func|export|import|type) [^.!?]*[=;{(]|\w+ := |[\w ]{1,30}:\t"
     r"|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur"
     r"|[A-Za-z]+(?:Error|Exception|Warning)):"
@@ -203,7 +214,7 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
 
 def _own_words(text: str) -> str:
     """Return `text`, at the same length, without elements of others and tags around the user's."""
-    if is_loaded(text):
+    if is_loaded(text) or _HOSTED.match(text):
         return "\n" * len(text)
     rest = without_frames(without_elements(text, is_of_others))
     return _TAG.sub(_untagged, rest) if "</" in rest else rest

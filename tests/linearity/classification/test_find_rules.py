@@ -48,6 +48,17 @@ def test_an_item_of_a_list_has_its_heading_as_scope() -> None:
     assert (heading.scope, item.text, item.scope) == ("", "- be brief", heading.text)
 
 
+@pytest.mark.parametrize(
+    "heading", ["- Never touch:", "1. You must never touch:", "   - Never touch:"]
+)
+def test_a_heading_in_a_list_announces_the_items_below_it(heading: str) -> None:
+    """The items of its own list are not under it; bullets under a number need no indentation."""
+    item = "    - the roof" if heading[0] in " -" else "- the roof"
+    below = "1. the doors" if heading[0] == "1" else "- the doors"
+    rules = find_rules(f"{heading}\n{item}\n{below}\n{item}s\n")
+    assert [rule.text for rule in rules] == [heading.strip(), "- the roof"]
+
+
 @pytest.mark.parametrize("gap", [" ", "\n"])
 def test_a_scope_that_ends_with_a_full_stop_belongs_to_the_rule_after_it(gap: str) -> None:
     """People do not always write a comma."""
