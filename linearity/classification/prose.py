@@ -87,7 +87,7 @@ _INTERRUPTED = re.compile(
 _LOADED = re.compile(r"\s{0,9}Base directory for this skill: ")
 # How hosts begin a message with a plan of the assistant's or with a prompt of their own, and how a
 # reply begins that a user pastes, or that an editor's history has as the user's.
-_HOSTED = re.compile(
+_PROMPTED = re.compile(
     r"\s{0,9}(?:Implement the following plan:\s{1,9}#|Implement the plan as specified, it is"
     r"|Generate a file named AGENTS\.md that|Please analyze this codebase and create a CLAUDE\.md"
     r"|Your task is to create a detailed summary of the conversation|You are performing a CONTEXT"
@@ -214,7 +214,7 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
 
 def _own_words(text: str) -> str:
     """Return `text`, at the same length, without elements of others and tags around the user's."""
-    if is_loaded(text) or _HOSTED.match(text):
+    if is_loaded(text) or _PROMPTED.match(text):
         return "\n" * len(text)
     rest = without_frames(without_elements(text, is_of_others))
     return _TAG.sub(_untagged, rest) if "</" in rest else rest
