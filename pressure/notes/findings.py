@@ -204,4 +204,6 @@ def _points(value: Any) -> Iterator[str]:
         if isinstance(told, list):
             yield from (inline(each) for each in told if isinstance(each, dict))
         elif isinstance(told, str):
-            yield from told.splitlines()
+            # A sentence that speaks of "a phase in progress" is no point.
+            lines = told.splitlines()
+            yield from (line for line in lines if is_item(line) or not line[:1].isalpha())

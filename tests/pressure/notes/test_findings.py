@@ -96,6 +96,14 @@ def test_the_last_plan_counts() -> None:
 # ---- what was found
 
 
+def test_a_sentence_in_a_file_that_is_written_is_no_open_point() -> None:
+    """Only items of a list are."""
+    text = "Nobody merges a phase in progress.\n"
+    assert [*plan_items(read(called("Write", path="rules.md", content=text)))] == []
+    (item,) = plan_items(read(called("Write", path="a.md", content=f"{text}- [ ] Merge phase 2")))
+    assert item.variants == ("- [ ] Merge phase 2",)
+
+
 def test_a_closing_report_is_told_whole() -> None:
     """In its lines; the newest comes first unless a reply stays in the view."""
     report = "The pump is repaired.\n- It lost 3 bars of pressure.\n- The seal of hall Q is new."
