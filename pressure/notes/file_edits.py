@@ -76,7 +76,9 @@ def _items(
             if last < called:
                 brief = [each for each in variants if each.count("\n") <= _FEW_LINES + 1]
                 variants = brief or variants[-1:]
-            yield item(last, EDITED - FINISHED * (last < finished), *variants)
+            first = min(step.event for step in steps if step.event >= 0)
+            told = item(last, EDITED - FINISHED * (last < finished), *variants)
+            yield told._replace(began=first)
     for path, steps in files.failed.items():
         last = steps[-1].event
         if last >= finished and not any(step.event < 0 for step in steps):

@@ -33,7 +33,8 @@ class Item(NamedTuple):
     Records of one answer are items with the same `group`, which opens the first of them that is
     told; `of` is the number of them all, and `parent` names a record's container.
 
-    `steps` are what the variants take off the score, if that is known.
+    `steps` are what the variants take off the score, if that is known. `began` is the index of the
+    first event that it tells, if that is another one.
     """
 
     section: Section
@@ -45,6 +46,7 @@ class Item(NamedTuple):
     of: int = 0
     parent: str = ""
     steps: tuple[float, ...] = ()
+    began: int | None = None
 
 
 MARK = "[…]"

@@ -242,7 +242,8 @@ def _print(
 
     def section_of(index: int) -> Section:
         item = items[index]
-        is_later = asked is not None and events[item.event].turn >= asked
+        began = item.event if item.began is None else item.began
+        is_later = asked is not None and events[began].turn >= asked
         return Section.SINCE if is_later and item.section in _WORK else item.section
 
     told = sorted(

@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from polycontext.pressure.notes.file_edits import edit_items
 from polycontext.pressure.notes.items import Section
+from polycontext.pressure.notes.note import items_of, write_note
+from polycontext.pressure.notes.reading import read_events
+from polycontext.testing import FAST
 from polycontext.window import Turn
 from tests.growth import BOUND, growth
 from tests.pressure.notes.conversations import called, ran, read, replaced, talk, told
@@ -376,3 +379,14 @@ def test_brackets_alone_are_no_line_of_a_short_variant() -> None:
     text = "{\n}\n" * 9 + "paint(red)\n"
     (item,) = edit_items(read(called("edit", path="a.js", new_string=text)), total=1)
     assert any("paint(red)" in each for each in item.variants[1:])
+
+
+def test_a_file_that_was_edited_before_the_last_request_too_is_not_only_done_since() -> None:
+    """All its edits are told in one place."""
+    since = [*replaced("a.py", "v", "w"), *replaced("b.py", "k", "l")]
+    events = [*read_events(replaced("a.py", "x", "y"), 0), *read_events(since, 3)]
+    standing = read_events([Turn("user", "Also b.")], 2)
+    note = write_note(items_of(events, standing), events, 400, FAST, standing=standing)
+    done, _, later = note.partition("Since the user's last message:")
+    assert "edited a.py" in done
+    assert "edited b.py" in later
