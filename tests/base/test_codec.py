@@ -191,24 +191,23 @@ def _inner(**changes: object) -> dict[str, object]:
     return {"class": "x", "items": [{"name": "a"}, {"name": "b", **changes}]}
 
 
+def _drawing(shape: object) -> dict[str, object]:
+    return {"shapes": [shape]}
+
+
 FAULTS: dict[str, tuple[object, str, str]] = {
     "no object": ([], "$", "list is not an object"),
     "a missing field": ({}, "$.class", "is missing"),
     "an unknown field": ({"class": "x", "colour": 1}, "$.colour", "is unknown"),
-    "an unknown field with an odd name": ({"class": "x", "a b": 1}, "$['a b']", "is unknown"),
     "a key that is not text": ({"class": "x", 3: 1}, "$.3", "is unknown"),
     "the name that Python has": ({"class_": "x"}, "$.class", "is missing"),
-    "another type where Python has another name": ({"class": 1}, "$.class", "int is not text"),
-    "no list": ({"class": "x", "items": {}}, "$.items", "dict is not a list"),
     "text for a list": ({"class": "x", "names": "abc"}, "$.names", "str is not a list"),
-    "another type in a list": ({"class": "x", "names": ["a", 1]}, "$.names[1]", "int is not text"),
     "no table": ({"class": "x", "table": []}, "$.table", "list is not an object"),
     "a fault in a table": (
         {"class": "x", "table": {"a b": {"name": 1}}},
         "$.table['a b'].name",
         "int is not text",
     ),
-    "a missing field below": ({"class": "x", "items": [{}]}, "$.items[0].name", "is missing"),
     "no text": (_inner(name=None), "$.items[1].name", "NoneType is not text"),
     "a lone surrogate": (_inner(name="\ud800"), "$.items[1].name", "lone surrogate U+D800"),
     "a truth value for a count": (
@@ -216,7 +215,6 @@ FAULTS: dict[str, tuple[object, str, str]] = {
         "$.items[1].count",
         "True is not a whole number",
     ),
-    "a count as text": (_inner(count="1"), "$.items[1].count", "'1' is not a whole number"),
     "a count that is not whole": (
         _inner(count=1.0),
         "$.items[1].count",
@@ -244,18 +242,20 @@ FAULTS: dict[str, tuple[object, str, str]] = {
         "is without a time zone",
     ),
     "no moment": (_inner(when="noon"), "$.items[1].when", "'noon' is not a moment"),
-    "a moment as a number": (_inner(when=0), "$.items[1].when", "int is not text"),
-    "no JSON object": (_inner(data=[1]), "$.items[1].data", "list is not an object"),
     "a fault in JSON data": (
         _inner(more={"a": [0, {"b": {1}}]}),
         "$.items[1].more.a[1].b",
         "set is not JSON data",
     ),
-    "a wide integer in JSON data": (
-        _inner(data={"n": 1 << 70}),
-        "$.items[1].data.n",
-        "an integer of 71 bits",
+    "no tag": (_drawing({"radius": 1}), "$.shapes[0].shape", "is missing"),
+    "an unknown tag": (_drawing({"shape": "Blob"}), "$.shapes[0].shape", "unknown 'Blob'"),
+    "a tag that is not text": (_drawing({"shape": []}), "$.shapes[0].shape", "unknown list"),
+    "a fault in the member": (
+        _drawing({"shape": "Circle", "radius": "1"}),
+        "$.shapes[0].radius",
+        "'1' is not a whole number",
     ),
+    "no object of a union": (_drawing(1), "$.shapes[0]", "int is not an object"),
 }
 
 
@@ -264,33 +264,10 @@ def test_a_fault_is_refused_by_path(name: str) -> None:
     """The error says where the first fault is, what it is, and what would be legal."""
     data, path, what = FAULTS[name]
     with pytest.raises(InvalidDataError) as caught:
-        structured(CONVERTER, data, Outer)
+        structured(CONVERTER, data, Drawing if "shapes" in str(data) else Outer)
     assert caught.value.path == path
     assert what in caught.value.what
     assert caught.value.legal
-
-
-UNION_FAULTS = {
-    "no tag": ({"radius": 1}, "$.shapes[0].shape", "is missing"),
-    "an unknown tag": ({"shape": "Blob"}, "$.shapes[0].shape", "unknown 'Blob'"),
-    "a tag that is not text": ({"shape": []}, "$.shapes[0].shape", "unknown list"),
-    "a fault in the member": (
-        {"shape": "Circle", "radius": "1"},
-        "$.shapes[0].radius",
-        "'1' is not a whole number",
-    ),
-    "another member's field": ({"shape": "Circle", "side": 1}, "$.shapes[0].radius", "is missing"),
-    "no object": (1, "$.shapes[0]", "int is not an object"),
-}
-
-
-@pytest.mark.parametrize("name", UNION_FAULTS)
-def test_a_fault_in_a_union_is_refused_by_path(name: str) -> None:
-    """A tag that is missing or unknown is named with the tags that are legal."""
-    data, path, what = UNION_FAULTS[name]
-    with pytest.raises(InvalidDataError) as caught:
-        structured(CONVERTER, {"shapes": [data]}, Drawing)
-    assert (caught.value.path, caught.value.what[: len(what)]) == (path, what)
 
 
 def test_a_complete_record_needs_its_defaults_too() -> None:
@@ -332,15 +309,21 @@ class Picky:
             raise ValueError
 
 
-def test_what_a_record_refuses_by_itself_is_named_too() -> None:
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["a", "own"], "$[1].name: is taken. Use another name."),
+        (["other"], "$[0]: no such luck. Use what we wrote."),
+        (["silent"], "$[0]: ValueError. Use what we wrote."),
+    ],
+)
+def test_what_a_record_refuses_by_itself_is_named_too(names: list[str], said: str) -> None:
     """An error with facts keeps them under its path, and any other error shows its own text."""
-    with pytest.raises(InvalidDataError, match=r"^\$\[1\]\.name: is taken. Use another name\.$"):
-        structured(CONVERTER, [{"name": "a"}, {"name": "own"}], tuple[Picky, ...])
-    with pytest.raises(InvalidDataError, match=r"^\$\[0\]: no such luck. Use what we wrote\.$"):
-        structured(CONVERTER, [{"name": "other"}], tuple[Picky, ...], legal="what we wrote")
-    with pytest.raises(InvalidDataError, match=r"^\$: no such luck. Use the fields of Picky\.$"):
-        structured(CONVERTER, {"name": "other"}, Picky)
-    with pytest.raises(InvalidDataError, match=r"^\$: ValueError. Use the fields of Picky\.$"):
+    data = [{"name": name} for name in names]
+    with pytest.raises(InvalidDataError) as caught:
+        structured(CONVERTER, data, tuple[Picky, ...], legal="what we wrote")
+    assert str(caught.value) == said
+    with pytest.raises(InvalidDataError, match=r"^\$: .* Use the fields of Picky\.$"):
         structured(CONVERTER, {"name": "silent"}, Picky)
 
 
