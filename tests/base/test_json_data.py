@@ -164,6 +164,7 @@ FAULTS: dict[str, tuple[object, str, str]] = {
     "a lone surrogate": ({"a": [{"b": "x\ud800"}]}, "metadata.a[0].b", SURROGATE),
     "a lone surrogate in a key": ({"x\ud800": 1}, "metadata['x\\ud800']", SURROGATE),
     "infinity": ([float("inf")], "metadata[0]", "inf is not JSON data"),
+    "an integer over 64 bits": ([0, 2**64], "metadata[1]", "an integer of 65 bits"),
     "not a number": ({"a b": float("nan")}, "metadata['a b']", "nan is not JSON data"),
 }
 
