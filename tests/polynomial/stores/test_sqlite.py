@@ -3,15 +3,15 @@
 It is durable, and errors are clear; `test_processes` has several processes on one file.
 """
 
-import asyncio
 import gc
 import os
 import re
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -29,25 +29,11 @@ from polycontext.pressure import ConflictError
 from polycontext.testing.store_lives import lived_events
 from polycontext.window import ContextItem, Turn
 from tests.polynomial.conversations import WORDS, texts
+from tests.polynomial.stores import files
+from tests.polynomial.stores.files import change, raw
 from tests.polynomial.stores.test_processes import said_by
 
-
-def opened(path: Path | str, **options: object) -> ContextSession:
-    """Return a small session in a file."""
-    return ContextSession.open(
-        path,
-        "s",
-        max_tokens=1000,
-        counter=WORDS,
-        **options,  # type: ignore[arg-type]
-    )
-
-
-def change(path: Path, code: str) -> None:
-    """Change a file past every store."""
-    db = sqlite3.connect(path)
-    db.executescript(code)
-    db.close()
+opened = partial(files.opened, max_tokens=1000)
 
 
 def snapshots_of(session: ContextSession) -> tuple[list[int], int]:
@@ -66,7 +52,7 @@ def test_sessions_of_one_process_share_the_file(path: Path) -> None:
     """Any number of sessions and stores can be open; the last one that closes lets the file go."""
     first, second = (
         opened(path),
-        ContextSession.open(path.parent / "." / path.name, "other", max_tokens=1000, counter=WORDS),
+        opened(path.parent / "." / path.name, "other"),
     )
     first.add_user_turn("one")
     second.add_user_turn("two")
@@ -298,7 +284,7 @@ def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
     monkeypatch.setattr(Wiping, "go_on", succeed)
     for _ in range(2):
         with opened(path) as session:
-            assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
+            assert b"Quittengelee" not in raw(path)
             assert texts(session) == ["[forgotten]"]
     assert cleaned == [False, False, True]
 
@@ -327,9 +313,10 @@ def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> No
 def test_a_snapshot_that_goes_on_from_another_is_left_out(path: Path) -> None:
     """A snapshot from 0 replaces all, one that follows the newest is added, others are ignored."""
     with opened(path) as session:
+        store: Any = session._writer.store
         for base, event in enumerate(lived_events()[:5]):
             snapshot = Snapshot((0, 1, 1, 2, 0)[base], b"piece %d" % base, b"head")
-            session._writer.store.append("s", base, [event], {}, snapshot=snapshot)
+            store.append("s", base, [event], {}, snapshot=snapshot)
             further = (0, 0, 1, 0, 0)[base]
             assert snapshots_of(session) == (([1], [1, 2], [1, 2], [1, 2, 4], [5])[base], further)
 
@@ -399,23 +386,6 @@ def test_a_lock_that_cannot_be_made_is_told(path: Path) -> None:
         path.with_name(f"sessions.db{ending}").rmdir()
     with opened(path) as session:
         session.add_user_turn("one")
-
-
-def test_tasks_open_and_close(path: Path) -> None:
-    """`aopen` and `aclose` work, alone and in `async with`, and tasks write many turns."""
-
-    async def talk() -> list[str]:
-        async with await ContextSession.aopen(path, "s", max_tokens=1000, counter=WORDS) as session:
-            await asyncio.gather(
-                *(session.aadd_user_turn(f"turn {number}") for number in range(40))
-            )
-        again = await ContextSession.aopen(path, "s", max_tokens=1000, counter=WORDS)
-        await again.aclose()
-        with pytest.raises(StoreError, match="it was closed"):
-            await again.aadd_user_turn("late")
-        return texts(again)
-
-    assert sorted(asyncio.run(talk())) == sorted(f"turn {number}" for number in range(40))
 
 
 def test_a_journal_that_is_read_in_part_knows_what_gists_stand_for(path: Path) -> None:
