@@ -21,6 +21,7 @@ from polycontext.base.codec import (
     to_text,
 )
 from polycontext.base.json_data import EMPTY, FrozenDict, freeze_object
+from tests.base.test_json_data import JSON, STORABLE_TEXTS
 
 
 class Colour(StrEnum):
@@ -97,16 +98,10 @@ CONVERTER = strict_converter(unions={Shape: "shape"})
 WHOLE = strict_converter(complete=True)
 SPARSE = strict_converter(sparse=(Inner,))
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 2**64 - 1) | TEXTS,
-    lambda x: st.lists(x) | st.dictionaries(TEXTS, x),
-    max_leaves=6,
-)
-OBJECTS = st.dictionaries(TEXTS, JSON, max_size=3).map(freeze_object)
+OBJECTS = st.dictionaries(STORABLE_TEXTS, JSON, max_size=3).map(freeze_object)
 INNERS = st.builds(
     Inner,
-    TEXTS,
+    STORABLE_TEXTS,
     st.integers(-(2**63), 2**64 - 1),
     st.floats(allow_nan=False, allow_infinity=False),
     st.booleans(),
@@ -119,10 +114,10 @@ INNERS = st.builds(
 )
 OUTERS = st.builds(
     Outer,
-    TEXTS,
+    STORABLE_TEXTS,
     st.lists(INNERS, max_size=3).map(tuple),
-    st.lists(TEXTS, max_size=3),
-    st.dictionaries(TEXTS, INNERS, max_size=2),
+    st.lists(STORABLE_TEXTS, max_size=3),
+    st.dictionaries(STORABLE_TEXTS, INNERS, max_size=2),
 )
 
 

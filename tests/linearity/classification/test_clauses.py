@@ -3,16 +3,12 @@
 Examples are a colon, a condition and a statement about every reply. Preferences are only notes.
 """
 
-import json
-from pathlib import Path
-
 import pytest
 
 from polycontext.linearity import constraint_sentences, states_constraint
 from polycontext.linearity.classification import RuleKind, find_rules
 from polycontext.linearity.classification.constraints import states_mostly
-
-SENTENCES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))
+from tests.linearity.classification.sentences import SENTENCES
 
 
 @pytest.mark.parametrize(
