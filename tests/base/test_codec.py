@@ -237,6 +237,7 @@ FAULTS: dict[str, tuple[object, str, str]] = {
         "is without a time zone",
     ),
     "no moment": (_inner(when="noon"), "$.items[1].when", "'noon' is not a moment"),
+    "a moment as a number": (_inner(when=0), "$.items[1].when", "int is not text"),
     "a fault in JSON data": (
         _inner(more={"a": [0, {"b": {1}}]}),
         "$.items[1].more.a[1].b",

@@ -86,6 +86,7 @@ def test_what_a_ledger_refuses(
 def test_copies_are_the_ledger_itself_and_pickles_are_equal(ledger: LinearityMap) -> None:
     """An immutable value needs no copy, and a pickle carries items and counters."""
     later = ledger.drop("low").promote("middle", PRESERVED)
+    assert later.stats().drops == 1
     assert copy.copy(later) is later
     assert copy.deepcopy({"ledger": later})["ledger"] is later
     again = pickle.loads(pickle.dumps(later))  # noqa: S301  our own bytes
