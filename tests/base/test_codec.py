@@ -21,6 +21,7 @@ from polycontext.base.codec import (
     to_text,
 )
 from polycontext.base.json_data import EMPTY, FrozenDict, freeze_object
+from tests.base.test_json_data import JSON, STORABLE_TEXTS
 
 
 class Colour(StrEnum):
@@ -97,16 +98,10 @@ CONVERTER = strict_converter(unions={Shape: "shape"})
 WHOLE = strict_converter(complete=True)
 SPARSE = strict_converter(sparse=(Inner,))
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 2**64 - 1) | TEXTS,
-    lambda x: st.lists(x) | st.dictionaries(TEXTS, x),
-    max_leaves=6,
-)
-OBJECTS = st.dictionaries(TEXTS, JSON, max_size=3).map(freeze_object)
+OBJECTS = st.dictionaries(STORABLE_TEXTS, JSON, max_size=3).map(freeze_object)
 INNERS = st.builds(
     Inner,
-    TEXTS,
+    STORABLE_TEXTS,
     st.integers(-(2**63), 2**64 - 1),
     st.floats(allow_nan=False, allow_infinity=False),
     st.booleans(),
@@ -119,10 +114,10 @@ INNERS = st.builds(
 )
 OUTERS = st.builds(
     Outer,
-    TEXTS,
+    STORABLE_TEXTS,
     st.lists(INNERS, max_size=3).map(tuple),
-    st.lists(TEXTS, max_size=3),
-    st.dictionaries(TEXTS, INNERS, max_size=2),
+    st.lists(STORABLE_TEXTS, max_size=3),
+    st.dictionaries(STORABLE_TEXTS, INNERS, max_size=2),
 )
 
 
@@ -191,24 +186,23 @@ def _inner(**changes: object) -> dict[str, object]:
     return {"class": "x", "items": [{"name": "a"}, {"name": "b", **changes}]}
 
 
+def _drawing(shape: object) -> dict[str, object]:
+    return {"shapes": [shape]}
+
+
 FAULTS: dict[str, tuple[object, str, str]] = {
     "no object": ([], "$", "list is not an object"),
     "a missing field": ({}, "$.class", "is missing"),
     "an unknown field": ({"class": "x", "colour": 1}, "$.colour", "is unknown"),
-    "an unknown field with an odd name": ({"class": "x", "a b": 1}, "$['a b']", "is unknown"),
     "a key that is not text": ({"class": "x", 3: 1}, "$.3", "is unknown"),
     "the name that Python has": ({"class_": "x"}, "$.class", "is missing"),
-    "another type where Python has another name": ({"class": 1}, "$.class", "int is not text"),
-    "no list": ({"class": "x", "items": {}}, "$.items", "dict is not a list"),
     "text for a list": ({"class": "x", "names": "abc"}, "$.names", "str is not a list"),
-    "another type in a list": ({"class": "x", "names": ["a", 1]}, "$.names[1]", "int is not text"),
     "no table": ({"class": "x", "table": []}, "$.table", "list is not an object"),
     "a fault in a table": (
         {"class": "x", "table": {"a b": {"name": 1}}},
         "$.table['a b'].name",
         "int is not text",
     ),
-    "a missing field below": ({"class": "x", "items": [{}]}, "$.items[0].name", "is missing"),
     "no text": (_inner(name=None), "$.items[1].name", "NoneType is not text"),
     "a lone surrogate": (_inner(name="\ud800"), "$.items[1].name", "lone surrogate U+D800"),
     "a truth value for a count": (
@@ -216,7 +210,6 @@ FAULTS: dict[str, tuple[object, str, str]] = {
         "$.items[1].count",
         "True is not a whole number",
     ),
-    "a count as text": (_inner(count="1"), "$.items[1].count", "'1' is not a whole number"),
     "a count that is not whole": (
         _inner(count=1.0),
         "$.items[1].count",
@@ -245,17 +238,20 @@ FAULTS: dict[str, tuple[object, str, str]] = {
     ),
     "no moment": (_inner(when="noon"), "$.items[1].when", "'noon' is not a moment"),
     "a moment as a number": (_inner(when=0), "$.items[1].when", "int is not text"),
-    "no JSON object": (_inner(data=[1]), "$.items[1].data", "list is not an object"),
     "a fault in JSON data": (
         _inner(more={"a": [0, {"b": {1}}]}),
         "$.items[1].more.a[1].b",
         "set is not JSON data",
     ),
-    "a wide integer in JSON data": (
-        _inner(data={"n": 1 << 70}),
-        "$.items[1].data.n",
-        "an integer of 71 bits",
+    "no tag": (_drawing({"radius": 1}), "$.shapes[0].shape", "is missing"),
+    "an unknown tag": (_drawing({"shape": "Blob"}), "$.shapes[0].shape", "unknown 'Blob'"),
+    "a tag that is not text": (_drawing({"shape": []}), "$.shapes[0].shape", "unknown list"),
+    "a fault in the member": (
+        _drawing({"shape": "Circle", "radius": "1"}),
+        "$.shapes[0].radius",
+        "'1' is not a whole number",
     ),
+    "no object of a union": (_drawing(1), "$.shapes[0]", "int is not an object"),
 }
 
 
@@ -264,33 +260,10 @@ def test_a_fault_is_refused_by_path(name: str) -> None:
     """The error says where the first fault is, what it is, and what would be legal."""
     data, path, what = FAULTS[name]
     with pytest.raises(InvalidDataError) as caught:
-        structured(CONVERTER, data, Outer)
+        structured(CONVERTER, data, Drawing if "shapes" in str(data) else Outer)
     assert caught.value.path == path
     assert what in caught.value.what
     assert caught.value.legal
-
-
-UNION_FAULTS = {
-    "no tag": ({"radius": 1}, "$.shapes[0].shape", "is missing"),
-    "an unknown tag": ({"shape": "Blob"}, "$.shapes[0].shape", "unknown 'Blob'"),
-    "a tag that is not text": ({"shape": []}, "$.shapes[0].shape", "unknown list"),
-    "a fault in the member": (
-        {"shape": "Circle", "radius": "1"},
-        "$.shapes[0].radius",
-        "'1' is not a whole number",
-    ),
-    "another member's field": ({"shape": "Circle", "side": 1}, "$.shapes[0].radius", "is missing"),
-    "no object": (1, "$.shapes[0]", "int is not an object"),
-}
-
-
-@pytest.mark.parametrize("name", UNION_FAULTS)
-def test_a_fault_in_a_union_is_refused_by_path(name: str) -> None:
-    """A tag that is missing or unknown is named with the tags that are legal."""
-    data, path, what = UNION_FAULTS[name]
-    with pytest.raises(InvalidDataError) as caught:
-        structured(CONVERTER, {"shapes": [data]}, Drawing)
-    assert (caught.value.path, caught.value.what[: len(what)]) == (path, what)
 
 
 def test_a_complete_record_needs_its_defaults_too() -> None:
@@ -332,15 +305,21 @@ class Picky:
             raise ValueError
 
 
-def test_what_a_record_refuses_by_itself_is_named_too() -> None:
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["a", "own"], "$[1].name: is taken. Use another name."),
+        (["other"], "$[0]: no such luck. Use what we wrote."),
+        (["silent"], "$[0]: ValueError. Use what we wrote."),
+    ],
+)
+def test_what_a_record_refuses_by_itself_is_named_too(names: list[str], said: str) -> None:
     """An error with facts keeps them under its path, and any other error shows its own text."""
-    with pytest.raises(InvalidDataError, match=r"^\$\[1\]\.name: is taken. Use another name\.$"):
-        structured(CONVERTER, [{"name": "a"}, {"name": "own"}], tuple[Picky, ...])
-    with pytest.raises(InvalidDataError, match=r"^\$\[0\]: no such luck. Use what we wrote\.$"):
-        structured(CONVERTER, [{"name": "other"}], tuple[Picky, ...], legal="what we wrote")
-    with pytest.raises(InvalidDataError, match=r"^\$: no such luck. Use the fields of Picky\.$"):
-        structured(CONVERTER, {"name": "other"}, Picky)
-    with pytest.raises(InvalidDataError, match=r"^\$: ValueError. Use the fields of Picky\.$"):
+    data = [{"name": name} for name in names]
+    with pytest.raises(InvalidDataError) as caught:
+        structured(CONVERTER, data, tuple[Picky, ...], legal="what we wrote")
+    assert str(caught.value) == said
+    with pytest.raises(InvalidDataError, match=r"^\$: .* Use the fields of Picky\.$"):
         structured(CONVERTER, {"name": "silent"}, Picky)
 
 

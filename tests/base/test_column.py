@@ -22,7 +22,7 @@ def grown(size: int) -> Column[int]:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_column_reads_as_a_list(size: int) -> None:
-    """However it was made, a column has its items at their places, in order, and its length."""
+    """However it was made, it has its items in order, and its length; one of them is replaced."""
     expected = list(range(size))
     for column in (
         grown(size),
@@ -38,6 +38,9 @@ def test_a_column_reads_as_a_list(size: int) -> None:
                 assert column.between(place, stop) == expected[place : max(stop, 0)]
         with pytest.raises(IndexError):
             column[size]
+        for place in {0, size // 2, size - 1} if size else ():
+            replaced = [*expected[:place], -1, *expected[place + 1 :]]
+            assert list(column.replaced(place, -1).appended(7)) == [*replaced, 7]
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from([1, 5, 40, 1_100])), max_size=6))
@@ -56,18 +59,6 @@ def test_versions_know_nothing_of_each_other(steps: list[tuple[int, int]]) -> No
         assert list(column) == items
         for other, others in versions:
             assert column.starts_with(other) == (items[: len(others)] == others)
-
-
-@pytest.mark.parametrize("size", SIZES[1:])
-def test_one_item_is_replaced_wherever_it_stands(size: int) -> None:
-    """The new column differs in that place alone, and the old one not at all."""
-    column = grown(size)
-    for place in {0, size // 2, size - 1}:
-        expected = list(range(size))
-        expected[place] = -1
-        assert list(column.replaced(place, -1)) == expected
-        assert list(column.replaced(place, -1).appended(7)) == [*expected, 7]
-    assert list(column) == list(range(size))
 
 
 def test_columns_of_equal_items_start_with_each_other() -> None:

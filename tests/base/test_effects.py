@@ -49,23 +49,6 @@ def test_steps_are_driven_by_who_waits_and_by_who_awaits() -> None:
     assert found == ["first 1", "failed", "first 2", "failed"]
 
 
-def test_what_steps_do_not_catch_is_raised() -> None:
-    """By either driver, with what they have opened closed."""
-    closed: list[bool] = []
-
-    def failing() -> Steps[None]:
-        try:
-            yield Effect(lambda: 1 // 0, adividing)
-        finally:
-            closed.append(True)
-
-    with pytest.raises(ZeroDivisionError):
-        drive(failing())
-    with pytest.raises(ZeroDivisionError):
-        asyncio.run(adrive(failing()))
-    assert closed == [True, True]
-
-
 def taken(effect: Effect) -> Steps[Any]:
     """Return the result of an effect."""
     return (yield effect)

@@ -80,18 +80,12 @@ def nested(levels: int, make: Any) -> Any:
 
 @given(JSON)
 def test_thawing_gives_back_what_was_frozen(value: Any) -> None:
-    """Thawing or copying a frozen value gives the original, at every depth."""
+    """At every depth; what is frozen is its own copy, so that versions share common parts."""
     frozen = freeze(value)
     assert is_frozen(frozen)
     assert thaw(frozen) == value == copy_json(value) == copy_json(frozen)
     assert json.dumps(thaw(frozen)) == json.dumps(value) == json.dumps(copy_json(value))
-
-
-@given(JSON)
-def test_what_is_frozen_is_returned_itself(value: Any) -> None:
-    """Freezing a frozen value returns the same object, so that versions share common parts."""
-    frozen = freeze(value)
-    assert freeze(frozen) is frozen
+    assert freeze(frozen) is copy.copy(frozen) is copy.deepcopy(frozen) is frozen
 
 
 @given(ANYTHING)
@@ -112,13 +106,12 @@ def test_no_writer_fails_on_what_was_taken(value: Any) -> None:
 
 
 @given(JSON)
-def test_what_is_frozen_can_be_pickled_copied_and_hashed(value: Any) -> None:
-    """Frozen data can be pickled, hash by value, and are their own deep copies."""
+def test_what_is_frozen_can_be_pickled_and_hashed(value: Any) -> None:
+    """Frozen data can be pickled, and hash by value."""
     frozen = freeze({"a": value})
     again = pickle.loads(pickle.dumps(frozen))  # noqa: S301  our own bytes
     assert again == frozen
     assert hash(again) == hash(frozen)
-    assert copy.copy(frozen) is copy.deepcopy(frozen) is frozen
 
 
 def test_the_giver_keeps_no_handle() -> None:
@@ -151,32 +144,16 @@ def test_a_frozen_dict_cannot_be_changed() -> None:
 
 def test_a_frozen_dict_is_a_mapping() -> None:
     """It reads and compares like any mapping, in the order in which it was given."""
-    frozen = FrozenDict({"b": 1, "a": 2})
-    assert (
-        list(frozen),
-        len(frozen),
-        frozen["a"],
-        frozen.get("c", 3),
-        "a" in frozen,
-        "c" in frozen,
-    ) == (["b", "a"], 2, 2, 3, True, False)
-    assert (list(frozen.keys()), list(frozen.values()), list(frozen.items())) == (
-        ["b", "a"],
-        [1, 2],
-        [("b", 1), ("a", 2)],
-    )
-    assert repr(frozen) == "{'b': 1, 'a': 2}"
-    assert (
-        {"a": 2, "b": 1}
-        == frozen
-        == FrozenDict({"a": 2, "b": 1})
-        == MappingProxyType({"a": 2, "b": 1})
-        == OrderedDict(a=2, b=1)
-    )
-    assert frozen != {"a": 2}
-    assert frozen != [("b", 1), ("a", 2)]
+    plain = {"b": 1, "a": 2}
+    frozen = FrozenDict(plain)
+    assert [*frozen.items()] == [*plain.items()]
+    assert (frozen["a"], frozen.get("c", 3), "a" in frozen, "c" in frozen) == (2, 3, True, False)
+    assert (len(frozen), repr(frozen)) == (2, repr(plain))
+    assert plain == frozen == FrozenDict({"a": 2, "b": 1}) == MappingProxyType(plain)
+    assert frozen == OrderedDict(a=2, b=1)
+    assert frozen not in ({"a": 2}, [*plain.items()])
     assert isinstance(frozen, Mapping)
-    assert {**frozen} == frozen.plain() == dict(frozen)
+    assert {**frozen} == frozen.plain() == plain
 
 
 SURROGATE = "lone surrogate U+D800 at character 1"
@@ -187,13 +164,8 @@ FAULTS: dict[str, tuple[object, str, str]] = {
     "a lone surrogate": ({"a": [{"b": "x\ud800"}]}, "metadata.a[0].b", SURROGATE),
     "a lone surrogate in a key": ({"x\ud800": 1}, "metadata['x\\ud800']", SURROGATE),
     "infinity": ([float("inf")], "metadata[0]", "inf is not JSON data"),
+    "an integer over 64 bits": ([0, 2**64], "metadata[1]", "an integer of 65 bits"),
     "not a number": ({"a b": float("nan")}, "metadata['a b']", "nan is not JSON data"),
-    "an integer over 64 bits": (
-        {"a": [0, {"b": 2**64}]},
-        "metadata.a[1].b",
-        "an integer of 65 bits",
-    ),
-    "a negative integer over 64 bits": ({"n": -(2**63) - 1}, "metadata.n", "an integer of 64 bits"),
 }
 
 

@@ -1,44 +1,11 @@
 """Many writers of one session at once: what each says is there once, in the order it said it."""
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.faults.numbered_commands import Tally, opened
 from tests.faults.processes import joined, started
 
-WRITERS = 8
 PROCESSES = 4
-
-
-def crowd_of_threads(tally: Tally, place: Path | str, each: int) -> Tally:
-    """Let eight threads say so many things each."""
-    with opened(place) as session, ThreadPoolExecutor(WRITERS) as threads:
-
-        def write(writer: int) -> int:
-            for number in range(each):
-                session.add_user_turn(f"{writer}/{number}")
-            return each
-
-        tally.acknowledged = sum(threads.map(write, range(WRITERS)))
-    return judged(tally, place, WRITERS, each)
-
-
-def crowd_of_tasks(tally: Tally, place: Path | str, each: int) -> Tally:
-    """Let eight tasks of one event loop say so many things each."""
-
-    async def all_write() -> int:
-        async with opened(place) as session:
-
-            async def write(writer: int) -> int:
-                for number in range(each):
-                    await session.aadd_user_turn(f"{writer}/{number}")
-                return each
-
-            return sum(await asyncio.gather(*map(write, range(WRITERS))))
-
-    tally.acknowledged = asyncio.run(all_write())
-    return judged(tally, place, WRITERS, each)
 
 
 def crowd_of_processes(tally: Tally, place: Path | str, each: int) -> Tally:

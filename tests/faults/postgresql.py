@@ -11,7 +11,7 @@ import psycopg
 
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
-from tests.faults.crowds import crowd_of_processes, crowd_of_tasks, crowd_of_threads
+from tests.faults.crowds import crowd_of_processes
 from tests.faults.numbered_commands import SESSION, Tally, judge, opened, say
 from tests.faults.processes import kill_writers
 from tests.postgresql.server import Server, missing
@@ -122,16 +122,6 @@ def _after(seconds: float, act: Callable[[], None]) -> None:
     act()
 
 
-def threads(server: Server, rounds: int, random: Random) -> Tally:
-    """Let eight threads write one session."""
-    return crowd_of_threads(Tally("PG: 8 threads"), server.url, rounds)
-
-
-def tasks(server: Server, rounds: int, random: Random) -> Tally:
-    """Let eight tasks write one session."""
-    return crowd_of_tasks(Tally("PG: 8 tasks"), server.url, rounds)
-
-
 def processes(server: Server, rounds: int, random: Random) -> Tally:
     """Let four processes write one session."""
     return crowd_of_processes(Tally("PG: 4 processes"), server.url, rounds)
@@ -142,8 +132,6 @@ FAULTS: tuple[tuple[Act, int], ...] = (
     (crashed, 10),
     (restarted, 10),
     (gone, 10),
-    (threads, 500),
-    (tasks, 500),
     (processes, 250),
 )
 """The faults, each with its rounds in a full run."""

@@ -83,6 +83,15 @@ def joined(tally: Tally, child: int, reader: int) -> Tally:
     return Tally(tally.fault, *map(int, text.split(",")))
 
 
+def forked(act: Callable[[], object]) -> int:
+    """Do something in a forked process, and return its number."""
+    child = os.fork()
+    if child == 0:
+        with ending():
+            act()
+    return child
+
+
 @contextmanager
 def ending() -> Generator[None]:
     """Exit the forked process after the block, without the exit handlers of its parent."""

@@ -17,7 +17,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from tests.faults.crowds import crowd_of_processes
 from tests.faults.numbered_commands import BUDGET, SESSION, Tally, judge, opened, say
-from tests.faults.processes import ending, in_a_child, joined, kill_writers, started
+from tests.faults.processes import forked, in_a_child, joined, kill_writers, started
 from tests.polynomial.conversations import WORDS
 
 LONGEST = (0.02, 0.5)
@@ -137,11 +137,11 @@ def killed_beside(folder: Path, rounds: int, random: Random) -> Tally:
                 session.add_user_turn(f"{name}/{number}")
                 os.write(writer, f"{name}/{number}\n".encode())
 
-    steady = [_child(partial(write, f"steady {number}")) for number in range(2)]
+    steady = [forked(partial(write, f"steady {number}")) for number in range(2)]
     with os.fdopen(reader) as lines, ThreadPoolExecutor(1) as threads:
         heard = threads.submit(lambda: [line.strip() for line in lines])
         for number in range(rounds):
-            child = _child(partial(write, f"killed {number}"))
+            child = forked(partial(write, f"killed {number}"))
             sleep(random.random() * LONGEST[1])
             _kill(child)
             tally.rounds += 1
@@ -196,15 +196,6 @@ def erased_beside(folder: Path, rounds: int, random: Random) -> Tally:
     tally.half += sum(word in held for word in gone)
     tally.told += len(gone)
     return tally
-
-
-def _child(act: Callable[[], None]) -> int:
-    """Do something in a forked process, and return its number."""
-    child = os.fork()
-    if child == 0:
-        with ending():
-            act()
-    return child
 
 
 def _kill(child: int) -> None:

@@ -1,10 +1,7 @@
 """The laws reach the cases that generation seldom reaches, by name; see `conditions.py`."""
 
-import pytest
-
 from polycontext.polynomial import (
     ContextSession,
-    project,
 )
 from polycontext.pressure import (
     ContextProjector,
@@ -14,33 +11,10 @@ from polycontext.pressure import (
 from polycontext.pressure.laws import projectors
 from polycontext.testing import FAST
 from polycontext.testing.strategies import Head
-from polycontext.window import Role, Turn
-from polycontext.window.providers import Provider, WireFormat, get_format
+from polycontext.window.providers import Provider, get_format
 from polycontext.window.tokens.counter import TURN_OVERHEAD
-from tests.laws.internal import projections, readers
-from tests.pressure.samples import HEAD, calls, extended, opened, result, talk, user, words
-
-
-@pytest.mark.parametrize(
-    "wire", [get_format(provider) for provider in Provider], ids=lambda wire: str(wire.provider)
-)
-def test_a_long_conversation_is_really_cut(wire: WireFormat) -> None:
-    """The laws of projection look at something, in every format."""
-    said = [
-        user("Book a night train to Vienna."),
-        *(Turn(Role.ASSISTANT if n % 2 else Role.USER, f"{n}: " + "word " * 30) for n in range(30)),
-    ]
-    assert project(wire.render(said).inline(), 500, provider=wire.provider, counter=FAST).changed
-    projections.a_projection_is_within_its_budget(project, said, 500, wire, FAST)
-    projections.projecting_keeps_what_must_stay(project, said, 500, wire, FAST)
-
-
-def test_a_long_conversation_reaches_the_conditions_of_the_laws() -> None:
-    """A long conversation reaches its target and makes every gist, so no law passes vacuously."""
-    done = HEAD.compress(extended(opened(1_000), talk(20)), 0.4)
-    assert done.reached
-    assert done.gisted
-    assert {turn.resource_id for job in done.plan.jobs for turn in job.sources} == set(done.gisted)
+from tests.laws.internal import readers
+from tests.pressure.samples import calls, extended, opened, result, talk, user, words
 
 
 def test_a_pointer_is_shorter_than_what_it_replaces() -> None:

@@ -12,16 +12,6 @@ def base() -> LinearityMap:
     return LinearityMap().tag("a", DROPPABLE).tag("b", REQUIRED)
 
 
-def test_iterating_while_newer_versions_grow_ends_where_the_map_ends() -> None:
-    """A reader of an old map is not disturbed by a writer on the same store."""
-    ledger = base()
-    reader = iter(ledger)
-    seen = [next(reader)]
-    newest = ledger.tag("c", DROPPABLE).promote("a", REQUIRED)
-    assert [*seen, *reader] == ["a", "b"]
-    assert list(newest) == ["a", "b", "c"]
-
-
 def test_the_empty_ledger_is_not_shared_between_conversations() -> None:
     """Two new ledgers have indices of their own."""
     one, other = LinearityMap(), LinearityMap()

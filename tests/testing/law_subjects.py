@@ -25,36 +25,26 @@ class Chatty:
         counter: TokenCounter,
         query: str | None = None,
     ) -> str:
+        """Return what is said."""
+        return self.said(turns)
+
+    def said(self, turns: Sequence[Turn]) -> str:
         """Return every word."""
         return " ".join(turn.text for turn in turns)
 
 
-class Silent:
+class Silent(Chatty):
     """Say nothing, which is within any budget."""
 
-    def summarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
+    def said(self, turns: Sequence[Turn]) -> str:
         """Return no word."""
         return ""
 
 
-class Away:
+class Away(Chatty):
     """Stand for a model that cannot be reached."""
 
-    def summarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
+    def said(self, turns: Sequence[Turn]) -> str:
         """Fail."""
         raise TimeoutError("the model is away")
 

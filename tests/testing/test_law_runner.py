@@ -91,35 +91,37 @@ def test_a_law_that_holds_is_tried_as_often_as_asked() -> None:
     assert (verdict.law, verdict.tried, verdict.ok, verdict.counterexample) == (law, 17, True, None)
 
 
-def test_a_broken_law_is_shown_by_the_smallest_inputs() -> None:
-    """The counterexample is shrunk, and shows the inputs and both sides; trying stops at it."""
-    verdict = run_law(refuses_targets_above(0.4))
+def sums_agree(target: float) -> None:
+    """Agree on nothing."""
+    agree(["left"], {"right": 2}, target=target, place=3)
+
+
+def divides(target: float) -> None:
+    """Raise an error of another kind."""
+    assert 1 / target > 0
+
+
+@pytest.mark.parametrize(
+    ("law", "said"),
+    [
+        (refuses_targets_above(0.4), "0.7 is not at most 0.4; given target = 0.7"),
+        (
+            law_of(sums_agree, "target"),
+            "['left'] is not {'right': 2}; given target = 0.0; place = 3",
+        ),
+        (
+            law_of(divides, "target"),
+            "raises ZeroDivisionError: float division by zero; given target = 0.0",
+        ),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_a_broken_law_is_shown_by_the_smallest_inputs(law: Law, said: str) -> None:
+    """The counterexample shows the inputs, what the law adds, and both sides or an error."""
+    verdict = run_law(law)
     assert not verdict.ok
     assert verdict.tried < 100
-    assert str(verdict.counterexample) == "0.7 is not at most 0.4; given target = 0.7"
-
-
-def test_both_sides_are_shown_and_what_the_law_found_on_its_way() -> None:
-    """Inputs that a law adds in its violation stand beside what it was given."""
-
-    def sums_agree(target: float) -> None:
-        agree(["left"], {"right": 2}, target=target, place=3)
-
-    found = run_law(law_of(sums_agree, "target")).counterexample
-    assert found is not None
-    assert found.problem == "['left'] is not {'right': 2}"
-    assert found.inputs == {"target": "0.0", "place": "3"}
-
-
-def test_what_is_raised_breaks_the_law() -> None:
-    """A law, or a subject, that raises anything else has failed as well."""
-
-    def divides(target: float) -> None:
-        assert 1 / target > 0
-
-    found = run_law(law_of(divides, "target")).counterexample
-    assert found is not None
-    assert str(found) == "raises ZeroDivisionError: float division by zero; given target = 0.0"
+    assert str(verdict.counterexample) == said
 
 
 def test_a_law_that_is_broken_only_now_and_then_is_broken() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from polycontext.base import InvalidOptionError
-from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel, ScriptEndedError
 
 CALLING = {
@@ -53,18 +52,6 @@ def test_an_error_is_raised(error: Any) -> None:
 def test_a_function_answers_from_the_request() -> None:
     """A function in the script is called with the request."""
     assert ScriptedModel([lambda request: request.upper()]).complete("hello") == "HELLO"
-
-
-def test_a_loop_with_tools_runs_over_it() -> None:
-    """A message with tool calls drives a session as a provider's own would."""
-    session, model = ContextSession(), ScriptedModel([CALLING, "It arrives today."])
-    session.add_user_turn("Where is my parcel?")
-    reply = model.complete(session.messages())
-    session.add_assistant_turn(reply["content"], reply["tool_calls"])
-    session.add_tool_turn("today", tool_call_id="c1")
-    session.add_assistant_turn(model.complete(session.messages()))
-    assert [len(request) for request in model.requests] == [1, 3]
-    assert session.messages()[-1] == {"role": "assistant", "content": "It arrives today."}
 
 
 def test_what_it_hands_out_and_keeps_is_nobody_elses() -> None:

@@ -1,7 +1,7 @@
 """Memories that outlive a rewind, nosy nodes, registries that slip, and answers that grow."""
 
 import json
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from attrs import evolve
@@ -95,40 +95,23 @@ obeys(
     "an agent",
     lambda law: law(lived()),
 )
-breaks(
-    contexts.a_node_reads_only_its_cells,
-    "a node that reads the summary",
-    lambda law: law(
-        NODE, Recollection(lived()).now, "soup", nosy(conversation=set(ConversationPart))
-    ),
-)
-breaks(
-    contexts.a_node_reads_only_its_cells,
-    "a node that reads the phase",
-    lambda law: law(NODE, Recollection(lived()).now, "soup", nosy(reasoning={ReasoningPart.PHASE})),
-)
-breaks(
-    contexts.a_node_reads_only_its_cells,
-    "a node that reads what others share",
-    lambda law: law(NODE, Recollection(lived()).now, "soup", nosy(reads=("reasoning.summary",))),
-)
-breaks(
-    contexts.a_node_reads_only_its_cells,
-    "a node that is told refs and labels, and reads full data",
-    lambda law: law(NODES["think"], Recollection(lived()).now, "s", nosy(entities=EntityMode.FULL)),
-)
-breaks(
-    contexts.a_node_reads_only_its_cells,
-    "a node that reads why an entity was removed",
-    lambda law: law(
-        NODES["think"], Recollection(lived()).now, "s", nosy(entities=EntityMode.CURATION)
-    ),
-)
-breaks(
-    contexts.a_node_reads_only_its_cells,
-    "a node that reads the labels of retained entities",
-    lambda law: law(NODES["think"], Recollection(lived()).now, "s", nostalgic),
-)
+
+
+def reading(node: Node, build: Any, law: Any) -> None:
+    """Ask a law about one node of a session."""
+    law(node, Recollection(lived()).now, "soup", build)
+
+
+for what, node, build in (
+    ("the summary", NODE, nosy(conversation=set(ConversationPart))),
+    ("the phase", NODE, nosy(reasoning={ReasoningPart.PHASE})),
+    ("what others share", NODE, nosy(reads=("reasoning.summary",))),
+    ("full data, and is told refs and labels", NODES["think"], nosy(entities=EntityMode.FULL)),
+    ("why an entity was removed", NODES["think"], nosy(entities=EntityMode.CURATION)),
+    ("the labels of retained entities", NODES["think"], nostalgic),
+):
+    call = partial(reading, node, build)
+    breaks(contexts.a_node_reads_only_its_cells, f"a node that reads {what}", call)
 breaks(
     contexts.data_is_read_where_it_is_needed,
     "nodes that all read full data",
@@ -156,7 +139,7 @@ breaks(
 obeys(
     contexts.a_node_reads_only_its_cells,
     "a node that reads what it declares",
-    lambda law: law(NODE, Recollection(lived()).now, "soup", nosy()),
+    partial(reading, NODE, nosy()),
 )
 breaks(
     recollections.reading_an_answer_again_changes_nothing,

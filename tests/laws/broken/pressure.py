@@ -4,6 +4,8 @@ The compressors lose turns, split atoms or forget classes.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -130,12 +132,6 @@ def _gisted(
     )
 
 
-def _unanswered(window: ContextWindow) -> ContextWindow:
-    """Summarise the results and keep the call, as text."""
-    call = evolve(window.all_turns()[6], tool_calls=(), content="I called two tools.")
-    return _gisted(window.splice([Splice(6, 7, (call,)), Splice(7, 9)]), 7, 8, ("t8", "t9", "t10"))
-
-
 breaks(
     projectors.preserved_turns_stay_byte_identical,
     "a compressor that drops a preserved turn",
@@ -158,87 +154,61 @@ obeys(
     "a lost map does not show at once: only a second compression can tell",
     lambda law: law(By(_forgotten), grown(), [0.3], talk(12, first=20)),
 )
-breaks(
-    projectors.what_stands_is_unchanged,
-    "a compressor that cuts a turn under its own id",
-    lambda law: law(cut(4), grown(), 0.5),
-)
+
+
+def telling(start: int, stop: int, *sources: str) -> By:
+    """Return a compressor that makes one gist, whatever it says it stands for."""
+    return By(lambda window: _gisted(window, start, stop, sources))
+
+
+def at_half(compressor: By, window: Callable[[], ContextWindow], law: Any) -> None:
+    """Ask a law about one compression of a window."""
+    law(compressor, window(), 0.5)
 
 
 PARALLEL = [*talk(2), calls("read", "run"), result(0, words(1)), result(1, words(2))]
-breaks(
-    projectors.atoms_are_never_split,
-    "a compressor that drops one of two parallel results",
-    lambda law: law(without(-1), extended(opened(), PARALLEL), 0.5),
-)
-breaks(
-    projectors.atoms_are_never_split,
-    "a compressor that summarises results without their call",
-    lambda law: law(By(_unanswered), grown(), 0.5),
-)
-breaks(
-    projectors.atoms_are_never_split,
-    "a compressor that summarises half an atom",
-    lambda law: law(
-        By(lambda window: _gisted(window, 2, 9, ("t3", "t4", "t5", "t6", "t7"))), grown(), 0.5
+QUESTION = [user("Well?"), *talk(1, first=21)]
+UNYIELDING = projectors.open_calls_and_last_user_turn_never_yield
+ONCE: list[tuple[Callable[..., None], str, By, Callable[[], ContextWindow]]] = [
+    (projectors.what_stands_is_unchanged, "cuts a turn under its own id", cut(4), grown),
+    (
+        projectors.atoms_are_never_split,
+        "drops one of two parallel results",
+        without(-1),
+        lambda: extended(opened(), PARALLEL),
     ),
-)
-breaks(
-    projectors.order_is_kept,
-    "a compressor that reorders",
-    lambda law: law(By(_reordered), grown(), 0.5),
-)
-breaks(
-    projectors.order_is_kept,
-    "a compressor that tells a turn twice",
-    lambda law: law(By(lambda window: _gisted(window, 3, 5, ("t3", "t4", "t5"))), grown(), 0.5),
-)
-breaks(
-    projectors.sources_are_never_lost,
-    "a sliding window",
-    lambda law: law(without(2, 3), grown(), 0.5),
-)
-breaks(
-    projectors.sources_are_never_lost,
-    "a gist that forgets a source",
-    lambda law: law(By(lambda window: _gisted(window, 2, 5, ("t3", "t4"))), grown(), 0.5),
-)
-breaks(
-    projectors.sources_are_never_lost,
-    "a gist that makes up a source",
-    lambda law: law(By(lambda window: _gisted(window, 2, 4, ("t3", "t4", "t400"))), grown(), 0.5),
-)
-breaks(
-    projectors.ledger_survives_compression,
-    "regression the map is lost at the first compression",
-    lambda law: law(By(_forgotten), grown(), 0.3),
-)
-breaks(
-    projectors.open_calls_and_last_user_turn_never_yield,
-    "a compressor that drops the question",
-    lambda law: law(without(-2), extended(grown(), [user("Well?"), *talk(1, first=21)]), 0.5),
-)
-breaks(
-    projectors.open_calls_and_last_user_turn_never_yield,
-    "a compressor that summarises the question with what was before it",
-    lambda law: law(
-        By(lambda window: _gisted(window, 2, 4, ("t3", "t4"))),
-        extended(opened(), [*talk(1), user("Well?")]),
-        0.5,
+    (
+        projectors.atoms_are_never_split,
+        "summarises half an atom",
+        telling(2, 9, "t3", "t4", "t5", "t6", "t7"),
+        grown,
     ),
-)
-breaks(
-    projectors.open_calls_and_last_user_turn_never_yield,
-    "a compressor that drops an open call",
-    lambda law: law(without(-1), extended(grown(), [user("Well?"), calls("read")]), 0.5),
-)
-breaks(
-    projectors.open_calls_and_last_user_turn_never_yield,
-    "a compressor that drops a result of calls that wait for another",
-    lambda law: law(
-        without(-1), extended(grown(), [calls("read", "run"), result(0, words(60))]), 0.5
+    (projectors.order_is_kept, "reorders", By(_reordered), grown),
+    (projectors.order_is_kept, "tells a turn twice", telling(3, 5, "t3", "t4", "t5"), grown),
+    (projectors.sources_are_never_lost, "forgets turns", without(2, 3), grown),
+    (
+        projectors.sources_are_never_lost,
+        "makes a source up",
+        telling(2, 4, "t3", "t4", "t400"),
+        grown,
     ),
-)
+    (projectors.ledger_survives_compression, "loses the map", By(_forgotten), grown),
+    (UNYIELDING, "drops the question", without(-2), lambda: extended(grown(), QUESTION)),
+    (
+        UNYIELDING,
+        "drops an open call",
+        without(-1),
+        lambda: extended(grown(), [user("Well?"), calls("read")]),
+    ),
+    (
+        UNYIELDING,
+        "drops a result of calls that wait for another",
+        without(-1),
+        lambda: extended(grown(), [calls("read", "run"), result(0, words(60))]),
+    ),
+]
+for owed, what, compressor, window in ONCE:
+    breaks(owed, f"a compressor that {what}", partial(at_half, compressor, window))
 
 
 def recalling() -> By:

@@ -3,20 +3,12 @@
 Examples are a colon, a condition and a statement about every reply. Preferences are only notes.
 """
 
-import json
-from pathlib import Path
-
 import pytest
 
 from polycontext.linearity import constraint_sentences, states_constraint
 from polycontext.linearity.classification import RuleKind, find_rules
 from polycontext.linearity.classification.constraints import states_mostly
-
-SENTENCES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))
-STORY = (
-    "I grew up by the sea. We had a boat. My father fished. I learned to sail. Then we moved. The "
-    "house was small. "
-)
+from tests.linearity.classification.sentences import SENTENCES
 
 
 @pytest.mark.parametrize(
@@ -52,11 +44,6 @@ def test_what_is_quoted_states_nothing(quote: str) -> None:
     assert constraint_sentences(f"Never print {quote} again.") == (f"Never print {quote} again.",)
 
 
-def test_a_quotation_is_not_broken_into_sentences() -> None:
-    """Its inner full stops end nothing, so that half of it is no sentence of the user's."""
-    assert constraint_sentences('He wrote "It works. Never touch it. Bye." and left.') == ()
-
-
 @pytest.mark.parametrize(
     "line",
     SENTENCES["pasted"],
@@ -73,11 +60,6 @@ def test_in_a_long_text_only_what_is_clearly_a_rule_is_one() -> None:
     assert constraint_sentences(weak)
     many = "\n".join(f"- The file number {number} was read." for number in range(50))
     assert constraint_sentences(f"{many}\n{weak}\n- Never push.") == ("- Never push.",)
-
-
-def test_what_is_said_again_counts_once() -> None:
-    """Whatever its capitals and signs."""
-    assert constraint_sentences("Never push. NEVER push! Hello. never push") == ("Never push.",)
 
 
 @pytest.mark.parametrize(
@@ -97,23 +79,6 @@ def test_an_instruction_on_a_line_of_its_own_counts(before: str, stated: str) ->
     """The line before needs no full stop, whatever it is."""
     (sentence,) = constraint_sentences(f"{before}\n{stated}\nThe weather is nice")
     assert sentence == stated
-
-
-def test_a_sentence_ends_where_it_is_still_a_constraint() -> None:
-    """A long turn gives its constraint sentence alone."""
-    assert constraint_sentences(STORY + "You must not sell the boat. " + STORY) == (
-        "You must not sell the boat.",
-    )
-
-
-def test_what_an_element_of_output_holds_states_nothing() -> None:
-    """Until it is closed; rules that stand in an element of that name are the user's."""
-    assert constraint_sentences("<output>\nYou must not stop.\n</output>\nNever push.") == (
-        "Never push.",
-    )
-    assert constraint_sentences("<output>You must not stop.</output>") == ()
-    assert constraint_sentences("<rules>\nNever push.\n</rules>") == ("Never push.",)
-    assert constraint_sentences("29:always import it\n330\tNever call it.") == ()
 
 
 @pytest.mark.parametrize(

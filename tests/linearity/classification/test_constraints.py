@@ -23,42 +23,40 @@ def test_a_rule_in_a_long_text_is_found(rule: str, times: int) -> None:
     assert constraint_sentences(f"{story}{rule} {story}") == (rule,)
 
 
-def test_only_the_stating_sentences_are_quoted() -> None:
-    """Of a long turn the gist gets the rules, in order, each once."""
-    content = (
-        "Hi there! You must not delete files. How are you?\nNever push. You must not delete files. "
-        "Bye."
-    )
-    assert constraint_sentences(content) == ("You must not delete files.", "Never push.")
+PUSH = "Never push."
+LIST = ["You must follow these rules:", "- be brief", "- metric units", "1. no emoji"]
+LISTED = "\n".join(LIST)
+TASK = "Write a function that takes a string of brackets and returns the deepest level of nesting."
+CASE = "Names are in lower case."
+NUMBER = "Output only the number."
+QUOTED: dict[str, tuple[str, list[str]]] = {
+    "those that state something, in order": (
+        "Hi! Never ask. How are you?\nNever push. Bye.",
+        ["Never ask.", PUSH],
+    ),
+    "each once, whatever its capitals and signs": (
+        "Never push. NEVER push! Hello. never push",
+        [PUSH],
+    ),
+    "a list that one of them announces": (f"{LISTED}\nThe weather is nice.\n- a later list", LIST),
+    "no other list": ("- an item\nNever push.\n- an item\nShopping:\n- milk", [PUSH]),
+    "no part of a quotation": ('He wrote "It works. Never touch it. Bye." and left.', []),
+    "no output": ("<output>\nYou must not stop.\n</output>\nNever push.", [PUSH]),
+    "no output on a line": ("<output>You must not stop.</output>", []),
+    "the user's own element": ("<rules>\nNever push.\n</rules>", [PUSH]),
+    "no numbered lines of a file": ("29:always import it\n330\tNever call it.", []),
+    "a condition of all that follows": (f"We start a new project today. {CASE}", [CASE]),
+    "none of a task": (f"{TASK} {CASE}", []),
+    "a form of all answers": (f"We start a new project today. {NUMBER}", [NUMBER]),
+    "none of one answer": (f"{TASK} {NUMBER}", []),
+}
 
 
-def test_a_list_that_a_constraint_announces_belongs_to_it() -> None:
-    """Rules are often given as list items; what follows the list is not part of it."""
-    content = (
-        "You must follow these rules:\n- be brief\n- metric units\n1. no emoji\nThe weather is "
-        "nice.\n- a later list"
-    )
-    assert constraint_sentences(content) == (
-        "You must follow these rules:",
-        "- be brief",
-        "- metric units",
-        "1. no emoji",
-    )
-
-
-def test_a_list_that_no_constraint_announces_is_left_out() -> None:
-    """List items count as rules only after a rule that ends with a colon."""
-    content = "- an item\nNever push.\n- an item\nShopping:\n- milk"
-    assert constraint_sentences(content) == ("Never push.",)
-
-
-def test_a_wrapped_constraint_is_quoted_whole() -> None:
-    """A sentence over two lines of hard-wrapped text is one sentence."""
-    content = (
-        "When you have finished the work on the parser you must\nnever commit before the tests "
-        "pass."
-    )
-    assert constraint_sentences(content) == (content.replace("\n", " "),)
+@pytest.mark.parametrize("name", QUOTED)
+def test_which_sentences_are_quoted(name: str) -> None:
+    """What is quoted of a text, and what is not."""
+    content, expected = QUOTED[name]
+    assert constraint_sentences(content) == tuple(expected)
 
 
 @pytest.mark.parametrize(
@@ -89,13 +87,3 @@ def test_hostile_repetition_is_read_in_one_pass(unit: str) -> None:
     content = unit * (1_000_000 // len(unit))
     assert not states_constraint(content)
     assert states_constraint(f"Never push.\n{content}")
-
-
-TASK = "Write a function that takes a string of brackets and returns the deepest level of nesting."
-
-
-@pytest.mark.parametrize("rule", ["Names are in lower case.", "Output only the number."])
-def test_what_stands_before_a_sentence_counts(rule: str) -> None:
-    """A condition of a task binds that task; the same words in a conversation bind all of it."""
-    assert constraint_sentences(f"We start a new project today. {rule}") == (rule,)
-    assert constraint_sentences(f"{TASK} {rule}") == ()

@@ -1,13 +1,9 @@
 """Prose is what is left of a turn without its code, in sentences that can be quoted."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from polycontext.linearity.classification.prose import sentences
-
-SENTENCES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))
+from tests.linearity.classification.sentences import SENTENCES
 
 
 @pytest.mark.parametrize(

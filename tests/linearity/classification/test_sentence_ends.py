@@ -1,14 +1,10 @@
 """Where a sentence ends: abbreviations, dates, ordinals and file names are part of it."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from polycontext.linearity.classification import sentence_ends
 from polycontext.pressure.notes.prose import sentences_of
-
-SENTENCES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))
+from tests.linearity.classification.sentences import SENTENCES
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,9 @@
 """Only what decides nothing and holds nothing may be lost."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from polycontext.linearity.classification.classifier import is_acknowledgement, is_empty_result
-
-SENTENCES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))
+from tests.linearity.classification.sentences import SENTENCES
 
 
 @pytest.mark.parametrize("content", SENTENCES["acknowledgements"])

@@ -70,26 +70,22 @@ def test_what_never_yields_stands_word_for_word_and_what_yields_first_leaves_no_
     assert policy[2] not in texts(without)
 
 
-def test_a_call_that_says_something_or_calls_another_tool_does_not_yield_first() -> None:
+@pytest.mark.parametrize(
+    ("role", "content", "facts", "expected"),
+    [
+        ("assistant", "", {"tools": ("list_dir", "pwd"), "has_calls": True}, "DROPPABLE"),
+        ("assistant", "Let me look.", {"tools": ("list_dir",), "has_calls": True}, "REQUIRED"),
+        ("assistant", "", {"tools": ("list_dir", "read"), "has_calls": True}, "REQUIRED"),
+        ("tool", "a b", {"tools": ("list_dir",)}, "DROPPABLE"),
+        ("tool", "a b", {}, "REQUIRED"),
+        ("user", "Book it.", {"first_user": True, "tools": ()}, "PRESERVED"),
+    ],
+)
+def test_a_call_that_says_something_or_calls_another_tool_does_not_yield_first(
+    role: str, content: str, facts: dict[str, Any], expected: str
+) -> None:
     """Only what is nothing but a listing is DROPPABLE."""
-    classifier = classified_by((yield_first("list_dir", "pwd"),))
-    assert (
-        classifier("assistant", "", {"tools": ("list_dir", "pwd"), "has_calls": True})
-        is ResourceClass.DROPPABLE
-    )
-    assert (
-        classifier("assistant", "Let me look.", {"tools": ("list_dir",), "has_calls": True})
-        is ResourceClass.REQUIRED
-    )
-    assert (
-        classifier("assistant", "", {"tools": ("list_dir", "read"), "has_calls": True})
-        is ResourceClass.REQUIRED
-    )
-    assert classifier("tool", "a b", {"tools": ("list_dir",)}) is ResourceClass.DROPPABLE
-    assert classifier("tool", "a b", {}) is ResourceClass.REQUIRED
-    assert (
-        classifier("user", "Book it.", {"first_user": True, "tools": ()}) is ResourceClass.PRESERVED
-    )
+    assert classified_by((yield_first("list_dir", "pwd"),))(role, content, facts).name == expected
 
 
 def test_a_later_call_replaces_the_earlier_ones_of_the_same_path() -> None:

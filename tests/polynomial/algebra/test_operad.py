@@ -166,29 +166,6 @@ def test_the_next_question_has_children_of_its_own() -> None:
     assert len(session.log()) == 8
 
 
-def test_a_plan_goes_on_in_another_process(tmp_path: Path) -> None:
-    """What was stored before the crash is not done again."""
-    calls: list[str] = []
-
-    def hotel(session: ContextSession) -> None:
-        calls.append(session.session_id)
-        session.add_assistant_turn("Hotel Nine")
-
-    def crashing(_: ContextSession) -> None:
-        raise KeyboardInterrupt
-
-    plan = CONTEXT_OPERAD.delegate(TASKS, saying("Booked"))
-    with ContextSession.open(tmp_path / "s.db", "trip", max_tokens=8000) as session:
-        session.add_user_turn("Plan a trip.")
-        with pytest.raises(KeyboardInterrupt):
-            plan(hotel, crashing)(session)
-        assert len(session.log()) == 1
-    with ContextSession.open(tmp_path / "s.db", "trip") as session:
-        plan(hotel, saying("NJ 457"))(session)
-        assert [turn.split()[0] for turn in texts(session)] == ["Plan", "###", "###", "Booked"]
-    assert calls == ["trip-t1-hotel"]
-
-
 def test_async_workers_work_at_the_same_time() -> None:
     """`arun` awaits async workers concurrently, also those of a plan in a plan."""
     meeting = asyncio.Barrier(3)

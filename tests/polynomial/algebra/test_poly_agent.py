@@ -22,19 +22,14 @@ from tests.polynomial.conversations import WORDS
 
 
 def test_the_context_polynomial_is_the_machine() -> None:
-    """Positions are states with windows, and inputs move them as they move the machine."""
+    """Positions are states with windows, and their directions are those of the machine."""
     places: Container[object] = CONTEXT_POLYNOMIAL.positions
-    window = ContextWindow(100, counter=WORDS)
-    start = Position(ContextState.EMPTY, window)
-    assert start in places
+    assert {*CONTEXT_POLYNOMIAL.positions} == {*ContextState}
     assert "DREAMING" not in places
     for state in ContextState:
-        assert state in places
-        assert CONTEXT_POLYNOMIAL.directions(Position(state, window)) == VALID_DIRECTIONS[state]
-    position, output = CONTEXT_POLYNOMIAL.invoke(start, ContextInput.user_turn("hello"))
-    assert (position, len(output.window)) == (Position(ContextState.ACCUMULATING, output.window), 1)
-    with pytest.raises(IllegalDirectionError, match="compress"):
-        CONTEXT_POLYNOMIAL.invoke(start, ContextInput.compress())
+        here = Position(state, ContextWindow(100, counter=WORDS))
+        assert here in places
+        assert CONTEXT_POLYNOMIAL.directions(here) == VALID_DIRECTIONS[state]
 
 
 class Approval(Region):
@@ -55,8 +50,6 @@ class Safe(ContextMachine):
 
 def test_any_machine_is_a_polynomial() -> None:
     """Its places are listed; with regions, a direction is what every region accepts."""
-    assert {*CONTEXT_POLYNOMIAL.positions} == {*ContextState}
-    assert len(CONTEXT_POLYNOMIAL.positions) == 4
     safe = PolyAgent(Safe)
     assert {*safe.positions} == {*ContextState, *(f"{s}+approval:WAITING" for s in ContextState)}
     inputs = [ContextInput.user_turn("Pay."), ContextInput.named("ask")]

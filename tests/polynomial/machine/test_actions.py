@@ -147,40 +147,75 @@ def test_an_archived_result_leaves_the_view_and_comes_back() -> None:
     assert first not in session.window.all_turns()
 
 
-def with_action(does: Any, event: str = "archive") -> Any:
-    """Return a machine whose `event` does something."""
-    if event != "archive":
-        return OwnStates("Own", (Tidy,), {event: does})
-    declared = {"archive": FROM.to.itself(on="does"), "does": once(does)}
+def with_action(does: Any, name: str = "archive") -> Any:
+    """Return a machine of which an event, or a method, does something."""
+    if name not in ("archive", "user_turn"):
+        return OwnStates("Own", (Tidy,), {name: does})
+    declared = {name: FROM.to.itself(on="does"), "does": once(does)}
     return OwnStates("Own", (ContextMachine,), declared)
 
 
 NEW = Turn("user", "I never said this.", resource_id="g9").with_tokens(9)
 
 
+def doubled(self: Any, step: Any) -> Any:
+    """Return a window with two turns."""
+    return ContextMachine.append_turn(self, step).append(Turn("user", "And another."))
+
+
 @pytest.mark.parametrize(
-    ("machine", "act", "error"),
+    ("does", "name", "event", "error", "said"),
     [
-        (with_action(lambda self, step: step.window.cleared()), "archive", InvalidOptionError),
         (
-            with_action(lambda self, step: Edit((Splice(0, 0, (NEW,)),))),
+            lambda self, step: step.window.cleared(),
+            "archive",
+            "archive",
+            InvalidOptionError,
+            "Edit",
+        ),
+        (
+            lambda self, step: Edit((Splice(0, 0, (NEW,)),)),
+            "archive",
             "archive",
             PolycontextError,
+            ".",
         ),
-        (with_action(lambda self, step: Edit((Splice(0, 1),), ("t1",))), "archive", FloorError),
-        (with_action(lambda self, step: step.window, "clear_view"), "clear", InvalidOptionError),
+        (
+            lambda self, step: Edit((Splice(0, 1),), ("t1",)),
+            "archive",
+            "archive",
+            FloorError,
+            "'t1' would be DROPPED",
+        ),
+        (lambda self, step: step.window, "clear_view", "clear", InvalidOptionError, "clear"),
+        (
+            lambda self, step: None,
+            "archive",
+            "archive",
+            InvalidOptionError,
+            "action of archive = None. Use an Edit, which",
+        ),
+        (
+            lambda self, step: None,
+            "user_turn",
+            "user_turn",
+            InvalidOptionError,
+            "action of user_turn = None. Use an Edit, which",
+        ),
+        (doubled, "append_turn", "user_turn", InvalidOptionError, "user_turn"),
     ],
 )
 def test_an_action_that_the_journal_could_not_tell_again_is_refused(
-    machine: Any, act: str, error: type[Exception]
+    does: Any, name: str, event: str, error: type[Exception], said: str
 ) -> None:
-    """New words, a lost PRESERVED turn, another window; nothing changes."""
+    """New words, a lost PRESERVED turn, another window, nothing, two turns; nothing changes."""
     session = ContextSession(4000, machine=ContextMachine)
     session.add_user_turn("Never book a flight.", resource_class="PRESERVED")
-    session = ContextSession.history.load("".join(session.history.export()), machine=machine)
+    saved = "".join(session.history.export())
+    session = ContextSession.history.load(saved, machine=with_action(does, name))
     before = stands(session)
-    with pytest.raises(error):
-        session.send(act)
+    with pytest.raises(error, match=said):
+        session.send(event, *["Two."] * (event == "user_turn"))
     assert stands(session) == before
 
 
@@ -217,25 +252,6 @@ def test_a_turn_through_an_action_of_ones_own_costs_the_same_however_long_the_lo
     assert costs[-1] < 1.1 * costs[0]
 
 
-@pytest.mark.parametrize("event", ["note", "user_turn"])
-def test_an_action_that_returns_nothing_is_refused(event: str) -> None:
-    """The error says what it returns instead, and nothing changes."""
-
-    class Silent(ContextMachine):
-        user_turn = FROM.to.itself(on="act")
-        note = FROM.to.itself(on="act")
-
-        @once
-        def act(self, step: Any) -> None:
-            """Return nothing."""
-
-    session = ContextSession(4000, machine=Silent)
-    session.add_user_turn("One.")
-    with pytest.raises(InvalidOptionError, match=f"action of {event} = None. Use an Edit, which"):
-        session.send(event, *["Two."] * (event == "user_turn"))
-    assert len(session.log()) == 1
-
-
 def test_a_guard_that_asks_for_a_turn_is_told_of_the_step() -> None:
     """And nothing changes."""
 
@@ -251,17 +267,3 @@ def test_a_guard_that_asks_for_a_turn_is_told_of_the_step() -> None:
     with pytest.raises(InvalidOptionError, match=r"is_short.* missing .*'turn'.*\(self, step\)"):
         session.add_user_turn("Two.")
     assert len(session.log()) == 1
-
-
-def test_an_action_that_adds_more_than_its_turn_is_refused() -> None:
-    """The event tells of one turn."""
-
-    class Doubling(ContextMachine):
-        def append_turn(self, step: Any) -> Any:
-            """Return a window with two turns."""
-            return super().append_turn(step).append(Turn("user", "And another."))
-
-    session = ContextSession(4000, machine=Doubling)
-    with pytest.raises(InvalidOptionError, match="user_turn"):
-        session.add_user_turn("One.")
-    assert session.log() == ()

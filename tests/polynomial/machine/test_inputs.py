@@ -1,20 +1,15 @@
-"""Inputs and outputs: what fits which direction, tool calls as providers write them, plug-ins."""
+"""Inputs and outputs: what fits which direction, and tool calls as providers write them."""
 
 from typing import Any
 
 import pytest
 
 from polycontext.base import CallerError, InvalidOptionError
-from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind
 from polycontext.polynomial.session.commands import as_tool_call
-from polycontext.polynomial.session.plugins import RENDERERS, load
-from polycontext.pressure import Edit
 from polycontext.window import (
     ContextWindow,
     InvalidTurnError,
-    OrderError,
-    PluginError,
     ToolCall,
     Turn,
 )
@@ -31,28 +26,6 @@ def test_turn_kinds_take_text_or_a_turn_of_their_role(kind: InputKind) -> None:
     turn = Turn(role, "hello", name="ann")
     assert ContextInput(kind, turn).turn is turn
     assert ContextInput.of_turn(turn).kind is kind
-
-
-def test_every_direction_has_a_maker() -> None:
-    """Each kind of input is made by a method of its name."""
-    made = [
-        ContextInput.user_turn("hi"),
-        ContextInput.assistant_turn("hi", [ToolCall("c", "f")]),
-        ContextInput.tool_turn("hi", "c"),
-        ContextInput.system("hi"),
-        ContextInput.compress(),
-        ContextInput.clear(),
-        ContextInput.recall(Edit()),
-        ContextInput.refill(Edit()),
-        ContextInput.promote("t1", ResourceClass.PRESERVED, "it matters"),
-        ContextInput.resize(1000),
-        ContextInput.rewind(ContextWindow(1000)),
-        ContextInput.undo(ContextWindow(1000)),
-        ContextInput.forget(ContextWindow(1000)),
-    ]
-    assert [each.kind for each in made] == list(InputKind)
-    assert made[1].turn.tool_calls == (ToolCall("c", "f"),)
-    assert made[4].payload == 0.7
 
 
 MISFITS: list[tuple[str, Any]] = [
@@ -83,19 +56,15 @@ def test_a_payload_that_does_not_fit_is_refused(kind: str, payload: Any) -> None
     assert isinstance(caught.value, CallerError)
 
 
-def test_an_output_is_a_value() -> None:
-    """Outputs with the same window and state are equal, and their messages contain no calls."""
+def test_an_output_shows_no_open_calls() -> None:
+    """Its messages end before them."""
     window = (
         ContextWindow(100, counter=WORDS)
         .append(Turn("user", "hi"))
         .append(Turn("assistant", None, tool_calls=[ToolCall("c", "f")]))
     )
     output = ContextOutput(window, ContextState.ACCUMULATING)
-    assert output == ContextOutput(window, ContextState.ACCUMULATING)
     assert [message["role"] for message in output.messages] == ["user"]
-    assert not output.compressed
-    with pytest.raises(OrderError):
-        window.append(Turn("user", "still there?"))
 
 
 @pytest.mark.parametrize(
@@ -135,9 +104,3 @@ def test_unknown_shapes_of_calls_are_refused(call: Any) -> None:
     """Anything else is refused as a turn's fault."""
     with pytest.raises(InvalidTurnError, match="tool_calls"):
         as_tool_call(call)
-
-
-def test_a_missing_renderer_is_named() -> None:
-    """An entry point that nobody announced is the installation's fault and is named."""
-    with pytest.raises(PluginError, match=r"'polycontext\.renderers' failed on 'opera'"):
-        load(RENDERERS, "opera")

@@ -20,7 +20,6 @@ from polycontext.pressure import CompressionResult, ContextProjector, Edit, Floo
 from polycontext.pressure.view import apply_edit
 from polycontext.window import ContextWindow, Splice, ToolCall, Turn
 from tests.house import ROOT
-from tests.laws.internal.machines import TableMachine
 from tests.polynomial.conversations import WORDS, session_of, whole, words
 
 EMPTY, ACCUMULATING, PRESSURED, COMPRESSED = "EMPTY", "ACCUMULATING", "PRESSURED", "COMPRESSED"
@@ -151,16 +150,15 @@ def test_illegal_input_raises_and_changes_nothing(cell: tuple[str, str]) -> None
     assert whole(session) == before
 
 
-@pytest.mark.parametrize("engine", [ContextMachine, TableMachine])
 @pytest.mark.parametrize("kind", SETTLING)
 @pytest.mark.parametrize("source", ContextState)
 @pytest.mark.parametrize("target", ContextState)
 def test_a_settling_event_leads_anywhere(
-    source: ContextState, target: ContextState, kind: str, engine: type[ContextMachine]
+    source: ContextState, target: ContextState, kind: str
 ) -> None:
     """From every state it leads to every other one, as the window that it leads to says."""
     window = session_in(target).window
-    machine = engine(
+    machine = ContextMachine(
         window if kind == "resize" else ContextWindow(100, counter=WORDS),
         ContextPolicy(auto=False),
         source,

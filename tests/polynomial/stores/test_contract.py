@@ -12,7 +12,6 @@ from polycontext.polynomial import Event
 from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, Stored
 from polycontext.postgresql import PostgreSQLStore
 from polycontext.testing.store_contract import (
-    SESSION_IDS,
     STORE_CHECKS,
     a_key_tells_where_its_command_led,
     a_new_store_is_empty,
@@ -81,14 +80,10 @@ class Broken(SQLiteStore):
 
     def load(self, session_id: str, after: int = 0) -> Stored:
         """Return too much, too little, or what is somebody else's."""
-        stored = super().load(
-            "s" if self.way == "one for all" and session_id in SESSION_IDS else session_id, after
-        )
+        stored = super().load(session_id, after)
         match self.way:
             case "all events":
                 return super().load(session_id)
-            case "no last event":
-                return evolve(stored, events=stored.events[:-1])
             case "no companions":
                 return evolve(stored, companions={})
             case _:
@@ -145,7 +140,6 @@ class Broken(SQLiteStore):
 
 WAYS: dict[str, Callable[[OpenStore], None]] = {
     "all events": events_come_back_as_they_were,
-    "no last event": events_come_back_as_they_were,
     "no companions": companions_are_as_they_were_last,
     "late": a_stale_writer_is_refused,
     "no keys": a_key_tells_where_its_command_led,
@@ -154,7 +148,6 @@ WAYS: dict[str, Callable[[OpenStore], None]] = {
     "lower case": sessions_stay_apart,
     "no second commit": a_session_is_what_it_was,
     "no deleting": a_new_store_is_empty,
-    "one for all": sessions_stay_apart,
     "worst first": a_search_finds_what_was_said,
     "too many": a_search_finds_what_was_said,
     "no phrases": a_search_finds_what_was_said,

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from attrs import frozen
 
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import (
@@ -17,7 +18,9 @@ from polycontext.polynomial.stores import (
     sqlite_schema,
 )
 from polycontext.polynomial.stores.file_lock import FileLock
-from tests.polynomial.conversations import WORDS, texts
+from polycontext.pressure import ConflictError
+from tests.polynomial.conversations import texts
+from tests.polynomial.stores.files import change, is_whole, opened, raw
 
 STEP = 65_536
 
@@ -32,33 +35,27 @@ def between(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     return acts
 
 
-def opened(path: Path, session_id: str, **options: Any) -> ContextSession:
-    """Return a session in a file."""
-    return ContextSession.open(path, session_id, max_tokens=4_000, counter=WORDS, **options)
+@frozen
+class Notes:
+    """Stand for what is saved with a session."""
 
+    words: str
 
-def raw(path: Path) -> bytes:
-    """Return all bytes of all files."""
-    return b"".join(file.read_bytes() for file in path.parent.iterdir())
-
-
-def is_whole(path: Path) -> bool:
-    """Return whether SQLite finds nothing wrong in a file."""
-    db = sqlite3.connect(path)
-    try:
-        return bool(db.execute("PRAGMA integrity_check").fetchone() == ("ok",))
-    finally:
-        db.close()
+    def to_data(self) -> dict[str, str]:
+        """Return the words."""
+        return {"words": self.words}
 
 
 def filled(path: Path, marked: str, seed: int) -> None:
     """Fill a file with two sessions in turn, searched so often that rows of the index move."""
     random = Random(seed)  # noqa: S311 - no secret
     with opened(path, "stays") as stays, opened(path, "goes") as goes:
+        goes.documents.accompany("notes", Notes(marked))
         for number in range(60):
             for session, word in (stays, "word"), (goes, marked):
                 said = " ".join(f"{word}w{random.randrange(9_000)}" for _ in range(number))
-                session.add_user_turn(f"{word}{number}x {said}")
+                key = f"{word} {number}"
+                session.add_user_turn(f"{word}{number}x {said}", idempotency_key=key)
                 if number % 5 == 0:
                     session.history.search("nothing")
 
@@ -218,7 +215,7 @@ def test_the_file_is_never_kept_from_others_for_long(
 ) -> None:
     """No step reads or writes more than its limit, whatever the size of the file."""
     filled(path, "quittengelee", 3)
-    sizes, holds = list[int](), list[int]()
+    sizes = list[int]()
     wipe, acquire = sqlite_pages.gap_of, FileLock.acquire
 
     def counted(page: bytes, head: int = 0) -> tuple[int, int]:
@@ -227,7 +224,6 @@ def test_the_file_is_never_kept_from_others_for_long(
 
     def locked(self: FileLock, timeout: float) -> bool:
         sizes.append(0)
-        holds.append(1)
         return acquire(self, timeout)
 
     monkeypatch.setattr(sqlite_pages, "gap_of", counted)
@@ -247,7 +243,7 @@ def test_a_deleted_session_is_gone_before_its_rows_are(
 ) -> None:
     """Nobody lists, loads or finds it meanwhile, and its name can be used again."""
     filled(path, "quittengelee", 4)
-    store, seen = SQLiteStore(path), list[object]()
+    store, gone, seen = SQLiteStore(path), opened(path, "goes"), list[object]()
 
     def look() -> None:
         seen.append((store.list_sessions(), len(store.load("goes").events)))
@@ -257,9 +253,12 @@ def test_a_deleted_session_is_gone_before_its_rows_are(
     assert store.delete("goes")
     assert set(seen) == {(("stays",), 0)}
     assert not store.delete("goes")
+    with pytest.raises(ConflictError, match=r"expected [0-9]+, found 0"):
+        gone.add_user_turn("still there?")
     with opened(path, "goes") as again:
         again.add_user_turn("anew")
         assert len(again.log()) == 1
+    gone.close()
     store.close()
 
 
@@ -287,9 +286,7 @@ def test_what_a_killed_process_left_is_deleted_by_the_next_that_opens_the_file(
 
 def test_a_file_with_vacuuming_of_its_own_is_cleaned(path: Path) -> None:
     """Its pages cannot be told apart, so it is written anew once."""
-    db = sqlite3.connect(path)
-    db.executescript("PRAGMA auto_vacuum = FULL; VACUUM")
-    db.close()
+    change(path, "PRAGMA auto_vacuum = FULL; VACUUM")
     filled(path, "quittengelee", 6)
     with opened(path, "goes") as goes:
         assert goes.history.forget("t1")

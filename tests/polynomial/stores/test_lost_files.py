@@ -10,6 +10,7 @@ import pytest
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from tests.polynomial.conversations import WORDS, texts
+from tests.polynomial.stores.files import opened
 
 Change = Callable[[Path], object]
 
@@ -58,11 +59,6 @@ def path(tmp_path: Path) -> Path:
     """Return where a store may be, in a folder of its own."""
     (tmp_path / "folder").mkdir()
     return tmp_path / "folder" / "sessions.db"
-
-
-def opened(path: Path) -> ContextSession:
-    """Return a small session in a file."""
-    return ContextSession.open(path, "s", max_tokens=1000, counter=WORDS)
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -12,22 +12,16 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.stores import SQLiteStore
 from polycontext.polynomial.stores.file_lock import FileLock
-from tests.faults.processes import ending
-from tests.polynomial.conversations import WORDS
+from tests.faults.processes import forked
+from tests.polynomial.stores.files import opened
 
 HANDLES = Path("/proc/self/fd")
 NOBODY = 65_534
 is_root = hasattr(os, "getuid") and os.getuid() == 0
 needs_users = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks and file modes")
-
-
-def opened(path: Path, **options: object) -> ContextSession:
-    """Return a session in a file."""
-    return ContextSession.open(path, "s", max_tokens=2_000, counter=WORDS, **options)  # type: ignore[arg-type]
 
 
 def filled(path: Path) -> None:
@@ -125,13 +119,13 @@ def test_writers_that_gave_up_leave_nothing_behind(held: Path) -> None:
 
 def as_somebody(act: Callable[[], object]) -> int:
     """Do something as a user without rights, in a forked process; return how it ended."""
-    child = os.fork()
-    if child == 0:
-        with ending():
-            if is_root:
-                os.setuid(NOBODY)
-            act()
-    return os.waitpid(child, 0)[1]
+
+    def somebody() -> None:
+        if is_root:
+            os.setuid(NOBODY)
+        act()
+
+    return os.waitpid(forked(somebody), 0)[1]
 
 
 @pytest.fixture

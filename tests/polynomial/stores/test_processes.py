@@ -9,9 +9,10 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 from threading import Thread
@@ -28,34 +29,24 @@ from polycontext.polynomial.stores.file_lock import FileLock, MachineLock
 from polycontext.polynomial.stores.sqlite_file import SQLiteFile
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import Turn
-from tests.faults.processes import ending
-from tests.polynomial.conversations import WORDS
+from tests.faults.processes import forked
+from tests.polynomial.stores import files
+from tests.polynomial.stores.files import is_whole, raw
 
 needs_forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 
 
-def opened(path: Path, session_id: str = "s", **options: Any) -> ContextSession:
-    """Return a session in a file."""
-    given: dict[str, Any] = {"max_tokens": 10_000, "counter": WORDS, "timeout": 300, **options}
-    return ContextSession.open(path, session_id, **given)
+opened = partial(files.opened, timeout=300)
 
 
 def in_a_process(code: str, *arguments: object) -> "subprocess.Popen[str]":
     """Start Python with some code, that can be talked to."""
     begin = """
         import os, sys
-        from polycontext import ContextSession
-        from tests.polynomial.conversations import WORDS
+        from functools import partial
+        from tests.polynomial.stores import files
 
-        def opened(session_id="s", timeout=300, **options):
-            return ContextSession.open(
-                sys.argv[1],
-                session_id,
-                max_tokens=10_000,
-                counter=WORDS,
-                timeout=timeout,
-                **options,
-            )
+        opened = partial(files.opened, sys.argv[1], timeout=300)
     """
     command = [sys.executable, "-c", dedent(begin) + dedent(code), *map(str, arguments)]
     return subprocess.Popen(
@@ -71,24 +62,13 @@ def said_by(code: str, *arguments: object) -> str:
     return said
 
 
-def forked(act: Callable[[], object]) -> int:
-    """Do something in a forked process, and return its number."""
-    child = os.fork()
-    if child == 0:
-        with ending():
-            act()
-    return child
-
-
 def texts(path: Path, session_id: str = "s") -> list[str]:
     """Return what the log of a session says, of a file that is whole."""
     with opened(path, session_id) as session:
         said = [turn.text for turn in session.log()]
         numbers = [turn.resource_id for turn in session.log()]
         assert numbers == [f"t{number}" for number in range(1, len(said) + 1)]
-    with sqlite3.connect(path) as db:
-        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    db.close()
+    assert is_whole(path)
     return said
 
 
@@ -203,7 +183,7 @@ def test_a_turn_is_forgotten_beside_writers(path: Path, busy: "subprocess.Popen[
     busy.wait(60)
     with opened(path) as session:
         session.add_user_turn("on")
-    assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
+    assert b"Quittengelee" not in raw(path)
     assert texts(path)[-1] == "on"
 
 
@@ -292,26 +272,6 @@ def test_who_gave_up_does_not_keep_the_lock(path: Path) -> None:
     first.release()
     assert third.acquire(300)
     third.release()
-
-
-def test_those_that_wait_are_let_in_one_after_the_other(path: Path) -> None:
-    """Threads that wait get the lock as soon as it is free, and nobody gets it twice meanwhile."""
-    order, locks = list[int](), [FileLock(path) for _ in range(4)]
-    assert locks[0].acquire(0)
-
-    def wait(number: int) -> None:
-        assert locks[number].acquire(300)
-        order.append(number)
-        sleep(0.01)
-        locks[number].release()
-
-    with ThreadPoolExecutor(3) as threads:
-        waiting = [threads.submit(wait, number) for number in (1, 2, 3)]
-        sleep(0.05)
-        assert not order
-        locks[0].release()
-        assert [each.result(300) for each in waiting] == [None] * 3
-    assert sorted(order) == [1, 2, 3]
 
 
 def written(path: Path) -> None:
@@ -491,24 +451,6 @@ def test_an_interrupt_before_a_fork_locks_nothing(
 
 
 @needs_forks
-def test_no_connection_is_carried_through_a_fork(path: Path) -> None:
-    """It is closed before the fork, and both sides connect again when they use the file."""
-    with opened(path) as session:
-        session.add_user_turn("one")
-        store = session._writer.store
-        assert isinstance(store, SQLiteStore)
-
-        def look() -> None:
-            assert store._file._connection is None
-            assert len(store.load("s").events) == 1
-
-        assert os.waitpid(forked(look), 0)[1] == 0
-        assert store._file._connection is None
-        session.add_user_turn("two")
-    assert texts(path) == ["one", "two"]
-
-
-@needs_forks
 def test_a_child_leaves_the_lock_of_its_parent_alone(path: Path) -> None:
     """A child that is forked while its parent keeps others from writing does not let them in."""
     with opened(path) as session:
@@ -609,11 +551,7 @@ def test_a_reader_that_keeps_old_words_is_told_of(path: Path, erases: str, then:
         other.close()
         if then == "again":
             assert not erase()
-            assert not _holds(path, b"Quittengelee")
+            assert b"Quittengelee" not in raw(path)
     store.close()
     with closing(SQLiteStore(path)):
-        assert not _holds(path, b"Quittengelee")
-
-
-def _holds(path: Path, word: bytes) -> bool:
-    return any(word in file.read_bytes() for file in path.parent.iterdir())
+        assert b"Quittengelee" not in raw(path)

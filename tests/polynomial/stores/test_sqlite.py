@@ -3,17 +3,15 @@
 It is durable, and errors are clear; `test_processes` has several processes on one file.
 """
 
-import asyncio
 import gc
 import os
 import re
 import sqlite3
-import subprocess
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
-from textwrap import dedent
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -31,31 +29,20 @@ from polycontext.pressure import ConflictError
 from polycontext.testing.store_lives import lived_events
 from polycontext.window import ContextItem, Turn
 from tests.polynomial.conversations import WORDS, texts
+from tests.polynomial.stores import files
+from tests.polynomial.stores.files import change, raw
+from tests.polynomial.stores.test_processes import said_by
+
+opened = partial(files.opened, max_tokens=1000)
 
 
-def opened(path: Path | str, **options: object) -> ContextSession:
-    """Return a small session in a file."""
-    return ContextSession.open(
-        path,
-        "s",
-        max_tokens=1000,
-        counter=WORDS,
-        **options,  # type: ignore[arg-type]
-    )
-
-
-def in_a_process(code: str, *arguments: object) -> subprocess.Popen[str]:
-    """Start Python with some code, that can be talked to."""
-    command = [sys.executable, "-c", dedent(code), *map(str, arguments)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-class Secret:
-    """Stand for what is saved with a session."""
-
-    def to_data(self) -> dict[str, str]:
-        """Return a word."""
-        return {"word": "Quittengelee"}
+def snapshots_of(session: ContextSession) -> tuple[list[int], int]:
+    """Return the revisions of the snapshots that a store has, and the events behind them."""
+    store = session._writer.store
+    assert isinstance(store, SQLiteStore)
+    found = store.opened("s")
+    assert found is not None
+    return [revision for revision, _ in found.pieces], len(found.stored.events)
 
 
 # --- one connection of a process -------------------------------------------------------
@@ -65,7 +52,7 @@ def test_sessions_of_one_process_share_the_file(path: Path) -> None:
     """Any number of sessions and stores can be open; the last one that closes lets the file go."""
     first, second = (
         opened(path),
-        ContextSession.open(path.parent / "." / path.name, "other", max_tokens=1000, counter=WORDS),
+        opened(path.parent / "." / path.name, "other"),
     )
     first.add_user_turn("one")
     second.add_user_turn("two")
@@ -87,54 +74,40 @@ def test_a_session_that_nobody_closed_lets_go_when_it_is_gone(path: Path) -> Non
     del session
     gc.collect()
     assert not path.with_name("sessions.db-wal").exists()
-    code = (
-        "import sys; from polycontext.polynomial.stores import SQLiteStore; "
-        "print(SQLiteStore(sys.argv[1], timeout=0).list_sessions())"
-    )
-    assert in_a_process(code, path).communicate(timeout=300)[0] == "('s',)\n"
+    code = "print(opened(timeout=0)._writer.store.list_sessions())"
+    assert said_by(code, path) == "('s',)\n"
 
 
 # --- what cannot be opened ---------------------------------------------------------------
 
 
-def test_another_version_is_refused_and_left_as_it_is(path: Path) -> None:
-    """A file of another version is refused and left unchanged."""
-    with opened(path) as session:
-        session.add_user_turn("one")
-    with sqlite3.connect(path) as db:
-        db.execute(f"PRAGMA user_version = {SCHEMA + 1}")
-    db.close()
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (
+            lambda path: change(path, f"PRAGMA user_version = {SCHEMA + 1}"),
+            rf"by another polycontext \(schema {SCHEMA + 1}; this one reads {SCHEMA}\). Open it",
+        ),
+        (
+            lambda path: change(path, "CREATE TABLE mine (id)"),
+            "the database belongs to something else. Use another file",
+        ),
+        (
+            lambda path: path.write_text("Dear diary, " * 1000),
+            "the file is not an SQLite database .*. Use the file of a store, or a new one",
+        ),
+    ],
+    ids=["another version", "something else", "text"],
+)
+def test_what_is_no_store_is_refused_and_left_as_it_is(
+    path: Path, make: Callable[[Path], object], told: str
+) -> None:
+    """The error says what to do."""
+    make(path)
     before = path.read_bytes()
-    with pytest.raises(
-        StoreError,
-        match=rf"by another polycontext \(schema {SCHEMA + 1}; this one reads {SCHEMA}\). Open it",
-    ):
+    with pytest.raises(StoreError, match=told):
         opened(path)
     assert path.read_bytes() == before
-
-
-def test_a_database_of_something_else_is_left_as_it_is(path: Path) -> None:
-    """A file with tables of other people is refused, and nothing is added to it."""
-    with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE mine (id)")
-    db.close()
-    before = path.read_bytes()
-    with pytest.raises(
-        StoreError, match=r"the database belongs to something else. Use another file"
-    ):
-        opened(path)
-    assert path.read_bytes() == before
-
-
-def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
-    """Text is no store."""
-    path.write_text("Dear diary, " * 1000)
-    with pytest.raises(
-        StoreError,
-        match=r"the file is not an SQLite database .*. Use the file of a store, or a new one",
-    ):
-        opened(path)
-    assert path.read_text().startswith("Dear diary")
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -173,20 +146,12 @@ def test_what_is_not_what_was_written_is_never_handed_out(
     damage: str, told: str, path: Path
 ) -> None:
     """A row that has changed is an error that says so, and where to look for help."""
-    store = SQLiteStore(path)
-    with ContextSession.open(path, "s", max_tokens=1000, counter=WORDS) as session:
-        for text in ("is it?", "yes", "good"):
-            session.add(
-                session._turn(
-                    "user" if text != "yes" else "assistant",  # type: ignore[arg-type]
-                    text,
-                )
-            )
-    store.append("s", 3, [], {"notes": "[1]"})
-    store.close()
-    with sqlite3.connect(path) as db:
-        db.execute(damage)
-    db.close()
+    with opened(path) as session:
+        session.add_user_turn("is it?")
+        session.add_assistant_turn("yes")
+        session.add_user_turn("good")
+        session._writer.store.append("s", 3, [], {"notes": "[1]"})
+    change(path, damage)
     with pytest.raises(
         StoreError,
         match=(
@@ -263,18 +228,12 @@ def test_a_damaged_snapshot_costs_time_and_nothing_else(path: Path) -> None:
         "UPDATE snapshots SET head = NULL",
         "DELETE FROM snapshots",
     ):
-        with sqlite3.connect(path) as db:
-            db.execute(damage)
-        db.close()
+        change(path, damage)
         with opened(path) as session:
             assert session.conversation == conversation
             session.add_user_turn("on")
             conversation = session.conversation
-            store = session._writer.store
-            assert isinstance(store, SQLiteStore)
-            found = store.opened("s")
-            assert found is not None
-            assert [revision for revision, _ in found.pieces] == [conversation.revision]
+            assert snapshots_of(session) == ([conversation.revision], 0)
 
 
 # --- commits ---------------------------------------------------------------------------------
@@ -292,29 +251,6 @@ def test_words_stand_in_the_file_once(path: Path) -> None:
             session.recall("t1")
         assert session.history.revision > 160
     assert path.read_bytes().count("Zwetschgenknödel".encode()) == 1
-
-
-def test_what_is_deleted_is_nowhere(path: Path) -> None:
-    """After `delete` no word of the session is in any file, and other sessions are whole."""
-    with (
-        opened(path) as kept,
-        ContextSession.open(path, "gone", max_tokens=200, counter=WORDS) as session,
-    ):
-        kept.add_user_turn("this stays")
-        session.documents.accompany("secret", Secret())
-        for number in range(100):
-            session.add_user_turn(
-                f"{number}: the secret is Quittengelee", idempotency_key=f"Quittengelee {number}"
-            )
-        assert b"Quittengelee" in b"".join(file.read_bytes() for file in path.parent.iterdir())
-        assert ContextSession.history.delete(path, "gone") is True
-        assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
-        assert ContextSession.history.delete(path, "gone") is False
-        with pytest.raises(ConflictError, match=r"expected [0-9]+, found 0"):
-            session.add_user_turn("still there?")
-    assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
-    with opened(path) as again:
-        assert texts(again) == ["this stays"]
 
 
 @pytest.mark.parametrize(
@@ -348,7 +284,7 @@ def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
     monkeypatch.setattr(Wiping, "go_on", succeed)
     for _ in range(2):
         with opened(path) as session:
-            assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
+            assert b"Quittengelee" not in raw(path)
             assert texts(session) == ["[forgotten]"]
     assert cleaned == [False, False, True]
 
@@ -360,17 +296,14 @@ def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> No
         for number in range(120):
             (one, other)[number // 40 % 2].add_user_turn(f"one {number}")
             (other if number % 3 else one).add_user_turn(f"other {number}")
-        store = one._writer.store
-        assert isinstance(store, SQLiteStore)
-        found = store.opened("s")
-        assert found is not None
-        assert len(found.stored.events) < 80
-        assert len(found.pieces) >= 3
-        assert {each._writer._snapped.revision for each in (one, other)} == {found.pieces[-1][0]}, (
+        snapshots, further = snapshots_of(one)
+        assert further < 80
+        assert len(snapshots) >= 3
+        assert {each._writer._snapped.revision for each in (one, other)} == {snapshots[-1]}, (
             "both know the newest"
         )
         with opened(path) as third:
-            assert third._writer._snapped.revision == found.pieces[-1][0]
+            assert third._writer._snapped.revision == snapshots[-1]
             assert third.history.revision == len(third.history.events())
             assert texts(third) == [
                 turn.text for turn in max(one, other, key=lambda each: each.history.revision).log()
@@ -379,22 +312,13 @@ def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> No
 
 def test_a_snapshot_that_goes_on_from_another_is_left_out(path: Path) -> None:
     """A snapshot from 0 replaces all, one that follows the newest is added, others are ignored."""
-    store, events = SQLiteStore(path), lived_events()[:5]
-    for base, event in enumerate(events):
-        store.append(
-            "s",
-            base,
-            [event],
-            {},
-            snapshot=Snapshot((0, 1, 1, 2, 0)[base], b"piece %d" % base, b"head"),
-        )
-        found = store.opened("s")
-        assert found is not None
-        assert [revision for revision, _ in found.pieces] == ([1], [1, 2], [1, 2], [1, 2, 4], [5])[
-            base
-        ]
-        assert len(found.stored.events) == (0, 0, 1, 0, 0)[base]
-    store.close()
+    with opened(path) as session:
+        store: Any = session._writer.store
+        for base, event in enumerate(lived_events()[:5]):
+            snapshot = Snapshot((0, 1, 1, 2, 0)[base], b"piece %d" % base, b"head")
+            store.append("s", base, [event], {}, snapshot=snapshot)
+            further = (0, 0, 1, 0, 0)[base]
+            assert snapshots_of(session) == (([1], [1, 2], [1, 2], [1, 2, 4], [5])[base], further)
 
 
 @pytest.mark.usefixtures("often")
@@ -405,13 +329,11 @@ def test_ids_of_items_go_on_in_another_process(path: Path) -> None:
         for number in range(80):
             session.add_user_turn(f"{number} is said")
     code = """
-        import sys
-        from polycontext import ContextSession
         from polycontext.window import ContextItem
-        with ContextSession.open(sys.argv[1], "s", max_tokens=1000) as session:
+        with opened() as session:
             print(session._writer._snapped.revision > 0, ContextItem("y = 2", "code").id)
     """
-    assert in_a_process(code, path).communicate(timeout=300)[0] == "True ctx-901\n"
+    assert said_by(code, path) == "True ctx-901\n"
 
 
 # --- where a store is -----------------------------------------------------------------------
@@ -466,40 +388,20 @@ def test_a_lock_that_cannot_be_made_is_told(path: Path) -> None:
         session.add_user_turn("one")
 
 
-def test_tasks_open_and_close(path: Path) -> None:
-    """`aopen` and `aclose` work, alone and in `async with`, and tasks write many turns."""
-
-    async def talk() -> list[str]:
-        async with await ContextSession.aopen(path, "s", max_tokens=1000, counter=WORDS) as session:
-            await asyncio.gather(
-                *(session.aadd_user_turn(f"turn {number}") for number in range(40))
-            )
-        again = await ContextSession.aopen(path, "s", max_tokens=1000, counter=WORDS)
-        await again.aclose()
-        with pytest.raises(StoreError, match="it was closed"):
-            await again.aadd_user_turn("late")
-        return texts(again)
-
-    assert sorted(asyncio.run(talk())) == sorted(f"turn {number}" for number in range(40))
-
-
 def test_a_journal_that_is_read_in_part_knows_what_gists_stand_for(path: Path) -> None:
     """`events(after)` resolves gists' ranges, even though it reads the file from the middle."""
     with opened(path) as session:
-        memory = ContextSession(1000, counter=WORDS)
         for number in range(150):
-            for each in (session, memory):
-                each.add(Turn("user", f"{number} is said " + "so " * 20))
-        middle = memory.history.revision // 2
-        assert [event.state for event in session.history.events(middle)] == [
-            event.state for event in memory.history.events(middle)
-        ]
+            session.add_user_turn(f"{number} is said " + "so " * 20)
+        middle = session.history.revision // 2
+        later = session.history.events(middle)
+        assert later == session.history.events()[middle:]
         gists = [
             turn.sources
-            for event in session.history.events(middle)
+            for event in later
             if isinstance(event, CompressEvent)
-            for s in event.edit.splices
-            for turn in s.turns
+            for splice in event.edit.splices
+            for turn in splice.turns
         ]
         assert gists
         assert all(isinstance(source, str) for sources in gists for source in sources)

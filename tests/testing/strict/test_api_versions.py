@@ -14,8 +14,6 @@ from polycontext import ContextSession, project
 from polycontext.base import UnknownNameError
 from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, check_request
 from polycontext.testing.strict.anthropic_requests import NEWEST, VERSIONS
-from polycontext.window import Turn
-from polycontext.window.providers import get_format
 from tests.testing.strict.anthropic_blocks import (
     ASK,
     Block,
@@ -137,15 +135,4 @@ def test_a_document_of_the_assistants_becomes_the_text_that_it_was() -> None:
         text("Here."),
         {**text("[text/plain, bill, 6 bytes]\n12 EUR"), **mark},
         text("[application/pdf, 9 bytes, left out]"),
-    ]
-
-
-def test_nothing_is_lost_of_what_was_read() -> None:
-    """The turns hold document and citations still, for whoever asks the parts."""
-    turns: tuple[Turn, ...] = (
-        get_format("anthropic").parse([user(cited()), assistant(document(), text("Yes."))]).turns
-    )
-    assert "cited_text" in turns[0].parts[0].data
-    assert [part.type for turn in turns for part in turn.parts if part.type == "document"] == [
-        "document"
     ]

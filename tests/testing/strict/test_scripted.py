@@ -141,48 +141,14 @@ def test_an_answer_its_stream_and_its_count(provider: str) -> None:
         PROVIDERS[provider](lambda _: "no", window=0)
 
 
-def test_anthropic_takes_its_answers_back() -> None:
-    """Thinking without a signature and calls without an id get one, and may be sent again."""
-    said = [
-        {"type": "thinking", "thinking": "So."},
-        {"type": "redacted_thinking"},
-        {"type": "tool_use", "name": "look", "input": {}},
-    ]
-    strict = StrictAnthropic(lambda _: said)
-    request = REQUESTS["anthropic"] | {
-        "tools": [{"name": "look", "input_schema": {"type": "object"}}]
-    }
-    answer = strict.create(request)
-    assert answer["stop_reason"] == "tool_use"
-    result = {"type": "tool_result", "tool_use_id": answer["content"][2]["id"], "content": "a fish"}
-    messages = [
-        *request["messages"],
-        {"role": "assistant", "content": answer["content"]},
-        {"role": "user", "content": [result]},
-    ]
-    again = strict.create(request | {"messages": messages})
-    assert again["content"][2]["id"] != answer["content"][2]["id"]
-    with pytest.raises(RequestRefusedError, match="not-json"):
-        strict.create(request | {"metadata": {"a": b"bytes"}})
-    with pytest.raises(InvalidMessagesError, match="not-an-object"):
-        check_request([], "anthropic")
-
-
-def test_responses_takes_its_answers_back_and_stores_none() -> None:
-    """Items get ids and an encrypted content; a stored response cannot be continued."""
-    said = [
-        {"type": "reasoning", "tokens": 7},
-        {"type": "function_call", "name": "look", "arguments": "{}"},
-    ]
-    strict = StrictResponses(lambda _: said)
-    request = REQUESTS["openai-responses"] | {"input": [{"role": "user", "content": "hi"}]}
+def test_responses_counts_thinking_and_stops_at_its_limit() -> None:
+    """Reasoning has its own tokens; a stored response cannot be continued."""
+    strict = StrictResponses(lambda _: [{"type": "reasoning", "tokens": 7}])
+    request = REQUESTS["openai-responses"] | {"max_output_tokens": 16}
     answer = strict.create(request)
     assert answer["usage"]["output_tokens_details"] == {"reasoning_tokens": 7}
-    call_id = answer["output"][1]["call_id"]
-    output = {"type": "function_call_output", "call_id": call_id, "output": "a fish"}
-    strict.create(request | {"input": [*request["input"], *answer["output"], output]})
-    assert strict.create(request | {"max_output_tokens": 16})["status"] == "completed"
-    cut = StrictResponses(lambda _: "plum " * 40).create(request | {"max_output_tokens": 16})
+    assert answer["status"] == "completed"
+    cut = StrictResponses(lambda _: "plum " * 40).create(request)
     assert cut["incomplete_details"] == {"reason": "max_output_tokens"}
     for field in ("previous_response_id", "conversation"):
         with pytest.raises(RequestRefusedError, match="not found") as caught:

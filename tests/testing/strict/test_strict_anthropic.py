@@ -66,3 +66,9 @@ def test_shared_and_many_blocks_are_taken() -> None:
     StrictAnthropic(thinks).create(
         REQUEST | {"messages": [user(*[text(str(n)) for n in range(200)])]}
     )
+
+
+def test_redacted_thinking_has_data() -> None:
+    """A script need not give any."""
+    answer = StrictAnthropic(lambda _: [{"type": "redacted_thinking"}]).create(REQUEST)
+    assert answer["content"][0]["data"]
