@@ -108,7 +108,7 @@ def test_marks_may_stand_at_the_ends_of_their_ranges() -> None:
 
 @pytest.mark.parametrize(
     ("floor", "mark"),
-    [(0.0, 0.8), (0.2, 0.84), (0.5, 0.9), (0.8, 0.96), (0.95, 0.99), (1.0, 1.0), (3.0, 1.0)],
+    [(0.0, 0.8), (0.2, 0.84), (0.5, 0.9), (0.8, 0.96), (0.95, 0.99), (1.0, 1.0), (1.3, 1.0)],
 )
 def test_what_cannot_yield_takes_its_room_from_both_sides_of_a_mark(
     floor: float, mark: float
