@@ -211,25 +211,6 @@ def test_what_tells_of_no_tokens_is_passed_over(caplog: pytest.LogCaptureFixture
 # --- sessions ------------------------------------------------------------------------
 
 
-def test_conversations_are_told_apart_by_key_or_by_how_they_begin() -> None:
-    """One that was edited is another one: the first is left alone."""
-    bridge, one, other = (
-        Bridge(Made(), model=600, counter=FAST),
-        talk(3),
-        [Native("user", "Otherwise."), *talk(3)[1:]],
-    )
-    for end in (1, 4, 5, 12):
-        bridge.fit(one[:end])
-        bridge.fit(other[:end])
-    assert len(bridge.sessions) == 2
-    bridge.fit([*one[:4], Native("user", "Edited.")])
-    assert len(bridge.sessions) == 3
-    keyed = Bridge(Made(), model=600, counter=FAST)
-    keyed.fit(one, key="k")
-    keyed.fit([*one[:4], Native("user", "Edited.")], key="k")
-    assert len(keyed.sessions) == 1
-
-
 def test_the_one_that_was_not_asked_for_the_longest_is_let_go(tmp_path: Path) -> None:
     """On a store it is opened again as it was."""
     store = SQLiteStore(tmp_path / "s.db")

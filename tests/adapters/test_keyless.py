@@ -208,6 +208,10 @@ def test_a_key_keeps_a_conversation_to_itself() -> None:
     keyed = bridge.fit_with_session(natives, key="k").session
     assert bridge.fit_with_session(natives).session is not keyed
     assert bridge.sessions.get("k") is keyed
+    edited = [*natives[:4], Native("user", "Edited.")]
+    assert bridge.fit_with_session(edited, key="k").session is keyed
+    assert bridge.fit_with_session(edited).session is not keyed
+    assert len(bridge.sessions) == 3
 
 
 # --- in stores ---------------------------------------------------------------------

@@ -348,31 +348,6 @@ def test_without_a_model_the_model_of_each_request_decides() -> None:
 RULE = "Never open a jar."
 
 
-@pytest.mark.parametrize("use", ["chat", "responses"])
-def test_a_rule_added_before_the_first_request_holds_in_every_format(use: str) -> None:
-    """The first request decides which format the conversation is in."""
-    asked: list[Message] = [{"role": "user", "content": "Hello."}]
-    requests: list[Any] = []
-
-    def reply(request: Any) -> str:
-        requests.append(request)
-        return "Noted."
-
-    with (
-        StrictServer((StrictChat(reply), StrictResponses(reply))) as server,
-        openai.OpenAI(api_key="none", base_url=f"{server.url}/v1") as gpt,
-    ):
-        client: Any = openai_adapter.wrap(gpt, "gpt-5.6")
-        session = client.session(asked)
-        session.rules.add(RULE)
-        if use == "chat":
-            client.chat.completions.create(model="gpt-5.6", messages=asked)
-        else:
-            client.responses.create(model="gpt-5.6", input=asked)
-        assert RULE in str(requests[-1])
-        assert client.session(asked) is session
-
-
 def test_without_a_model_there_is_a_session_after_the_first_request() -> None:
     """Before it, no window is known: what is changed would hold in no request."""
     asked: list[Message] = [{"role": "user", "content": "Hello."}]

@@ -170,7 +170,7 @@ def test_both_ask_without_blocking(vendors: tuple[Server, str]) -> None:
 def test_a_summary_that_failed_changes_nothing_and_says_why(
     vendors: tuple[Server, str], claude: anthropic.Anthropic
 ) -> None:
-    """No content, a refusal, an error, an unfinished answer, a lost line."""
+    """No content, a refusal, an error, an unfinished answer, a lost line; the same of OpenAI's."""
     server, session = vendors[0], talked(ContextSession(max_tokens=100_000))
     plan, compaction, before = half(session), AnthropicCompaction(claude, "claude"), session.window
     server.summary = None
@@ -206,21 +206,15 @@ def test_a_summary_that_failed_changes_nothing_and_says_why(
             (refused,) = session.background.commit(failure, fallback=fallback).refused
             assert why in refused.reason
             assert session.window == before
-
-
-def test_a_compaction_that_failed_changes_nothing_and_says_why() -> None:
-    """No items, no secret, an error of the vendor's."""
-    session = talked(ContextSession(max_tokens=100_000))
-    plan, before = half(session), session.window
     answers: list[Any] = [
         {"output": []},
         {"output": [{"type": "message"}]},
         {"output": [{"type": "compaction", "encrypted_content": ""}]},
         None,
     ]
-    for answer in answers:
+    for given in answers:
         assert session.background.commit(
-            OpenAICompaction(Answering(answer), "gpt").fulfil(plan)
+            OpenAICompaction(Answering(given), "gpt").fulfil(plan)
         ).refused
     assert session.window == before
 

@@ -1,6 +1,7 @@
 """The providers' own counting endpoints, through their SDKs, against strict providers over HTTP."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import anthropic
@@ -61,22 +62,19 @@ def test_each_text_is_asked_for_once_and_few_are_remembered() -> None:
     """Counts are cached by digest, for the newest texts; short texts can be counted locally."""
     asked: list[Any] = []
 
-    class Counting:
-        def __init__(self) -> None:
-            self.messages = self
+    def count_tokens(**fields: Any) -> Any:
+        asked.append(fields["messages"][0]["content"])
+        return SimpleNamespace(input_tokens=7 + len(asked[-1]))
 
-        def count_tokens(self, **fields: Any) -> Any:
-            asked.append(fields["messages"][0]["content"])
-            return type("Answer", (), {"input_tokens": 7 + len(asked[-1])})
-
-    counter = AnthropicTokens(Counting(), "m", most_known=2)
+    client = SimpleNamespace(messages=SimpleNamespace(count_tokens=count_tokens))
+    counter = AnthropicTokens(client, "m", most_known=2)
     assert [counter.count("abc") for _ in range(5)] == [3 + 7 - 7] * 5
     assert sorted(asked) == [".", "abc"]
     for text in ("abcd", "abcde", "abc"):
         counter.count(text)
     assert asked.count("abc") == 2
     assert asked.count(".") == 1
-    short = AnthropicTokens(Counting(), "m", local=FAST, from_characters=10)
+    short = AnthropicTokens(client, "m", local=FAST, from_characters=10)
     asked.clear()
     assert short.count("abc") == FAST.count("abc")
     assert asked == []
@@ -87,7 +85,7 @@ def test_each_text_is_asked_for_once_and_few_are_remembered() -> None:
     ]
     for wrong in mistakes:
         with pytest.raises(InvalidOptionError):
-            AnthropicTokens(Counting(), "m", **wrong)
+            AnthropicTokens(client, "m", **wrong)
 
 
 def test_an_endpoint_that_fails_is_an_error_of_its_own() -> None:
@@ -104,15 +102,9 @@ def test_an_endpoint_that_fails_is_an_error_of_its_own() -> None:
             with pytest.raises(InvalidOptionError, match="NotFoundError"):
                 ContextSession(max_tokens=1_000, counter=counter)
 
-    class Wrong:
-        def __init__(self) -> None:
-            self.messages = self
-
-        def count_tokens(self, **_: Any) -> Any:
-            return type("Answer", (), {"input_tokens": None})
-
+    wrong: Any = SimpleNamespace(count_tokens=lambda **_: SimpleNamespace(input_tokens=None))
     with pytest.raises(PluginError, match="it answered None"):
-        AnthropicTokens(Wrong(), "m").count("hello")
+        AnthropicTokens(SimpleNamespace(messages=wrong), "m").count("hello")
 
 
 def test_a_session_counts_by_an_endpoint(counters: tuple[AnthropicTokens, OpenAITokens]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from polycontext.pressure import CompressionResult, ContextProjector, Plan
+from polycontext.pressure import ContextProjector, Plan
 from polycontext.pressure.plan import plan_at
 from polycontext.testing import FAST
 from polycontext.testing.strategies import Head
@@ -88,11 +88,6 @@ def extended(window: ContextWindow, turns: Sequence[Turn]) -> ContextWindow:
 def ids(turns: Sequence[Turn]) -> list[str]:
     """Return the resource ids of the turns."""
     return [turn.resource_id for turn in turns]
-
-
-def is_clean(result: CompressionResult) -> bool:
-    """Tell whether every gist was accepted at once."""
-    return not result.rejections
 
 
 def hard_plan(projector: ContextProjector, window: ContextWindow, room: int = 0) -> Plan:

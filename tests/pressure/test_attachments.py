@@ -14,7 +14,7 @@ from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelit
 from polycontext.pressure.laws import projectors
 from polycontext.testing import FAST, conversations, filled, texts
 from polycontext.testing.strategies import TARGETS, Head, Move, reaches
-from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, TokenCounter, Turn
+from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, Turn
 from polycontext.window.items import item_turn
 from tests.laws.internal import plans
 from tests.pressure.samples import assistant, extended, opened, talk, user
@@ -84,11 +84,14 @@ def windows(draw: st.DrawFn) -> ContextWindow:
 PROJECTORS = st.builds(ContextProjector, st.builds(Head), reaches())
 
 
-@given(PROJECTORS, windows(), TARGETS)
-def test_the_bill_of_a_plan_holds(
-    projector: ContextProjector, window: ContextWindow, target: float
+@given(PROJECTORS, windows(), TARGETS, TARGETS)
+def test_the_laws_hold_with_attachments(
+    projector: ContextProjector, window: ContextWindow, target: float, other: float
 ) -> None:
-    """The chain falls strictly, promises hold, and no turn is lost or used twice."""
+    """The chain falls strictly, promises hold, and no turn is lost or used twice.
+
+    Fidelities only fall, and plans stay adjoint to pressures.
+    """
     plans.chain_falls_strictly(projector.ladder(window))
     plans.ceilings_fall_along_the_chain(projector.ladder(window))
     plans.plans_touch_no_turn_twice(projector.plan_for(window, target))
@@ -100,26 +103,9 @@ def test_the_bill_of_a_plan_holds(
     projectors.order_is_kept(projector, window, target)
     projectors.gists_are_shorter_than_their_sources(projector, window, target)
     projectors.compressing_again_changes_nothing(projector, window, target)
-
-
-@given(PROJECTORS, windows(), TARGETS, TARGETS)
-def test_attachments_keep_the_galois_connection(
-    projector: ContextProjector, window: ContextWindow, target: float, other: float
-) -> None:
-    """Fidelities only fall, and plans stay adjoint to pressures."""
     projectors.fidelities_only_fall(projector, window, target, other)
     plans.plans_and_pressures_are_adjoint(projector, window, target)
     plans.compressions_do_what_their_plans_say(projector, window, target, other)
-
-
-@given(windows())
-def test_every_plan_of_the_chain_keeps_its_promise(window: ContextWindow) -> None:
-    """Every plan of the chain keeps its promise, exactly if it only sets pointers."""
-    projector = ContextProjector(reach=Reach(keep_recent=1))
-    for tokens in projector.ladder(window).tokens:
-        plan = projector.plan_within(window, tokens)
-        result = projector.commit(window, projector.fulfil(plan))
-        plans.promises_are_kept(result)
 
 
 def test_the_superseded_attachment_yields_first_and_exactly() -> None:
@@ -191,9 +177,6 @@ def test_a_later_pinned_text_supersedes_but_a_pinned_one_never_yields() -> None:
         attached(MODULE * 3), ResourceClass.PRESERVED
     )
     after = ContextProjector().compress(extended(window, [user("well?")]), 0.0).window
-    assert [
-        text for text in texts(after.all_turns()) if "attach" in text.lower() or "class" in text
-    ] != []
     assert texts(after.all_turns()).count(attached().text) == 1
     assert texts(after.all_turns()).count(attached(MODULE * 3).text) == 1
     assert attached(MODULE * 2).text not in texts(after.all_turns())
@@ -265,20 +248,12 @@ def test_a_summariser_reads_what_was_attached() -> None:
     """The summariser is called once, with the attachments and the turns around them."""
     asked: list[Sequence[Turn]] = []
 
-    class Listening:
-        def summarise(
-            self,
-            turns: Sequence[Turn],
-            max_tokens: int,
-            *,
-            counter: TokenCounter,
-            query: str | None = None,
-        ) -> str:
-            asked.append(turns)
-            return "talk"
+    def listening(turns: Sequence[Turn], max_tokens: int) -> str:
+        asked.append(turns)
+        return "talk"
 
     window = extended(opened(3_000), [*talk(2), attached(MODULE * 4), user("well?")])
-    assert gist_of(window, 200, ContextProjector(Listening(), Reach(keep_recent=0))).startswith(
+    assert gist_of(window, 200, ContextProjector(listening, Reach(keep_recent=0))).startswith(
         "[Summary of earlier messages]\ntalk\n"
     )
     assert [[turn.resource_id for turn in turns] for turns in asked] == [["t3", "t4", "t5"]]
@@ -303,29 +278,3 @@ def test_an_attachment_is_no_task_and_no_standing_constraint() -> None:
     ]
     again = window.append(evolve(attached("From now on you must never do this."), resource_id="a2"))
     assert again.class_of(again.all_turns()[-1]) is ResourceClass.REQUIRED
-
-
-def test_every_attachment_is_named() -> None:
-    """One gist tells of them all."""
-    names = [f"src/part_{number}.py" for number in range(6)]
-    window = extended(
-        opened(6_000),
-        [
-            *(attached(MODULE.replace("Kind", f"Part{name[9]}x"), name) for name in names),
-            user("well?"),
-        ],
-    )
-    gist = gist_of(window, 900)
-    assert [name for name in names if f"attached file {name}: " in gist] == names
-
-
-def test_the_harshest_gist_names_what_was_attached() -> None:
-    """Where hardly anything is left, its name still is."""
-    window = extended(
-        opened(4_000),
-        [assistant("I will look."), attached(MODULE * 9), assistant("Done."), user("well?")],
-    )
-    after = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.02).window
-    gist = after.all_turns()[2]
-    assert len(gist.sources) == 3
-    assert "attached file a.py" in gist.text

@@ -1,5 +1,6 @@
 """An edit alone can repeat a compression without a model, and tells what is left of each atom."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -22,7 +23,7 @@ from polycontext.pressure import (
 )
 from polycontext.testing.strategies import TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow, PositionError, Role, Splice, Turn
-from tests.pressure.samples import HEAD, assistant, calls, extended, opened, result, talk, user
+from tests.pressure.samples import HEAD, calls, extended, opened, result, talk, user
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -58,6 +59,7 @@ def test_an_empty_edit_changes_no_turn() -> None:
     assert apply_edit(window, Edit(), compressed=False) == window
     after = apply_edit(window, Edit(), compressed=True)
     assert (after.all_turns(), after.turns_since_compression) == (window.all_turns(), 0)
+    assert after.epoch == window.epoch
 
 
 def test_what_may_not_leave_is_refused() -> None:
@@ -86,88 +88,69 @@ def _ids_of(window: ContextWindow) -> list[str]:
     return [turn.resource_id for turn in window.all_turns()]
 
 
-def test_an_edit_touches_only_what_it_replaces() -> None:
-    """An edit reports only the atoms within its splices."""
+DIGEST = Turn(Role.TOOL, "short", tool_call_id="c0", resource_id="g8", sources=("t6",), tokens=1)
+CUT = (Splice(5, 6, (DIGEST,)),)
+TASK, THIRD, FOURTH, *_, LAST = _talked().all_turns()[1:]
+GISTED = (Splice(2, 4, (_gist("g8", "t3", "t4"),)),)
+LEFT: dict[str, tuple[Sequence[Splice], Sequence[Splice], dict[str, str]]] = {
+    "nothing is replaced": ((), (), {}),
+    "a gist comes before the third": ((), [Splice(3, 3, (_gist("g8", "t3"),))], {}),
+    "a gist comes into an atom": ((), [Splice(6, 6, (_gist("g8", "t3"),))], {}),
+    "a gist comes behind all": ((), [Splice(7, 7, (_gist("g8", "t3"),))], {}),
+    "a gist of both": ((), GISTED, {"t3": "GIST", "t4": "GIST"}),
+    "a gist of one": (
+        (),
+        [Splice(2, 4, (_gist("g8", "t3"),))],
+        {"t3": "GIST", "t4": "DROPPED"},
+    ),
+    "a gist that stands elsewhere": (
+        (),
+        [Splice(0, 1, (_gist("g8", "t1", "t4"),)), Splice(3, 4)],
+        {"t1": "GIST", "t4": "GIST"},
+    ),
+    "a result is cut": ((), CUT, {"t5": "GIST"}),
+    "a result goes": ((), [Splice(6, 7)], {"t5": "DROPPED"}),
+    "one is cut and one goes": ((), [*CUT, Splice(6, 7)], {"t5": "DROPPED"}),
+    "calls and results": (
+        (),
+        [Splice(4, 7, (_gist("g8", "t5", "t6", "t7"),))],
+        {"t5": "GIST"},
+    ),
+    "turns come back": ((), [Splice(1, 3, (TASK, THIRD))], {"t2": "VERBATIM", "t3": "VERBATIM"}),
+    "another comes back": (
+        (),
+        [Splice(1, 2, (evolve(TASK, content="Do something else."),))],
+        {"t2": "DROPPED"},
+    ),
+    "a gist of all that one stood for": (
+        GISTED,
+        [Splice(2, 3, (_gist("g9", "t3", "t4"),))],
+        {"g8": "GIST"},
+    ),
+    "a gist of less": (GISTED, [Splice(2, 3, (_gist("g9", "t3"),))], {"g8": "DROPPED"}),
+    "a gist comes back": (GISTED, [Splice(2, 3, (_gist("g8", "t3", "t4"),))], {"g8": "GIST"}),
+    "its sources come back": (GISTED, [Splice(2, 3, (THIRD, FOURTH))], {"g8": "VERBATIM"}),
+    "one of its sources comes back": (
+        GISTED,
+        [Splice(2, 3, (THIRD, _gist("g9", "t4")))],
+        {"g8": "GIST"},
+    ),
+    "a result comes back beside one that was cut": (CUT, [Splice(6, 7, (LAST,))], {"t5": "GIST"}),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_an_edit_says_what_it_leaves(name: str) -> None:
+    """It reports only the atoms within its splices, each judged as a whole.
+
+    A gist is a trace of what it names and of nothing else, wherever in the edit it stands.
+    """
+    before, splices, left = LEFT[name]
     window = _talked()
-    assert fidelities_after(window, Edit()) == {}
-    for place in (3, 6, 7):
-        assert fidelities_after(window, Edit((Splice(place, place, (_gist("g8", "t3"),)),))) == {}
-    assert fidelities_after(window, Edit((Splice(2, 4, (_gist("g8", "t3", "t4"),)),))) == {
-        "t3": Fidelity.GIST,
-        "t4": Fidelity.GIST,
-    }
-
-
-def test_what_no_gist_names_is_dropped() -> None:
-    """A gist is a trace of what it names and of nothing else, wherever in the edit it stands."""
-    window = _talked()
-    assert fidelities_after(window, Edit((Splice(2, 4, (_gist("g8", "t3"),)),))) == {
-        "t3": Fidelity.GIST,
-        "t4": Fidelity.DROPPED,
-    }
-    far = Edit((Splice(0, 1, (_gist("g8", "t1", "t4"),)), Splice(3, 4)))
-    assert fidelities_after(window, far) == {"t1": Fidelity.GIST, "t4": Fidelity.GIST}
-
-
-def test_an_atom_is_judged_whole() -> None:
-    """A digest of one result makes the atom a GIST, and a removed result makes it DROPPED."""
-    window = _talked()
-    digest = Turn(
-        Role.TOOL, "short", tool_call_id="c0", resource_id="g8", sources=("t6",), tokens=1
-    )
-    assert fidelities_after(window, Edit((Splice(5, 6, (digest,)),))) == {"t5": Fidelity.GIST}
-    assert fidelities_after(window, Edit((Splice(6, 7),))) == {"t5": Fidelity.DROPPED}
-    assert fidelities_after(window, Edit((Splice(5, 6, (digest,)), Splice(6, 7)))) == {
-        "t5": Fidelity.DROPPED
-    }
-    assert fidelities_after(window, Edit((Splice(4, 7, (_gist("g8", "t5", "t6", "t7"),)),))) == {
-        "t5": Fidelity.GIST
-    }
-
-
-def test_what_comes_back_as_it_was_stays_verbatim() -> None:
-    """A turn among those that come is the turn itself only if it is equal, word for word."""
-    window = _talked()
-    task, third = window.all_turns()[1], window.all_turns()[2]
-    assert fidelities_after(window, Edit((Splice(1, 3, (task, third)),))) == {
-        "t2": Fidelity.VERBATIM,
-        "t3": Fidelity.VERBATIM,
-    }
-    other = evolve(task, content="Do something else.")
-    assert fidelities_after(window, Edit((Splice(1, 2, (other,)),))) == {"t2": Fidelity.DROPPED}
-
-
-def test_a_fold_names_all_that_its_gists_stood_for() -> None:
-    """A gist that replaces another must name all its sources, or the old one is dropped."""
-    window = _talked()
-    originals = window.all_turns()[2:4]
-    gisted = apply_edit(window, Edit((Splice(2, 4, (_gist("g8", "t3", "t4"),)),)), compressed=True)
-    assert _ids_of(gisted)[:4] == ["t1", "t2", "g8", "t5"]
-    assert fidelities_after(gisted, Edit((Splice(2, 3, (_gist("g9", "t3", "t4"),)),))) == {
-        "g8": Fidelity.GIST
-    }
-    assert fidelities_after(gisted, Edit((Splice(2, 3, (_gist("g9", "t3"),)),))) == {
-        "g8": Fidelity.DROPPED
-    }
-    assert fidelities_after(gisted, Edit((Splice(2, 3, (gisted.all_turns()[2],)),))) == {
-        "g8": Fidelity.GIST
-    }
-    assert fidelities_after(gisted, Edit((Splice(2, 3, originals),))) == {"g8": Fidelity.VERBATIM}
-    assert fidelities_after(gisted, Edit((Splice(2, 3, (originals[0], _gist("g9", "t4"))),))) == {
-        "g8": Fidelity.GIST
-    }
-
-
-def test_a_digest_that_stays_is_no_more_than_a_gist() -> None:
-    """An atom with a digest stays a GIST if another of its results is restored."""
-    window = _talked()
-    digest = Turn(
-        Role.TOOL, "short", tool_call_id="c0", resource_id="g8", sources=("t6",), tokens=1
-    )
-    cut = apply_edit(window, Edit((Splice(5, 6, (digest,)),)), compressed=True)
-    assert fidelities_after(cut, Edit((Splice(6, 7, (cut.all_turns()[6],)),))) == {
-        "t5": Fidelity.GIST
-    }
+    if before:
+        window = apply_edit(window, Edit(tuple(before)), compressed=True)
+    found = fidelities_after(window, Edit(tuple(splices)))
+    assert {atom: fidelity.name for atom, fidelity in found.items()} == left
 
 
 @given(lived_windows(), reaches(), TARGETS)
@@ -236,12 +219,6 @@ def test_an_atom_has_the_class_of_its_highest_turn() -> None:
     raised = window.promote("t7", ResourceClass.PRESERVED)
     with pytest.raises(FloorError, match="PRESERVED turn 't5' would be GIST"):
         check_floors(raised, Edit((Splice(4, 7, (gist,)),)))
-
-
-def test_droppable_turns_may_leave_without_a_trace() -> None:
-    """Their floor is to be gone."""
-    window = extended(opened(), [*talk(1), assistant("ok"), user("thanks!")])
-    check_floors(window, Edit((Splice(3, 5),), ("t4", "t5")))
 
 
 def test_an_edit_that_reaches_outside_is_refused() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
+from attrs import evolve
 
 from polycontext.pressure.gist import (
     digest_text,
@@ -33,6 +34,15 @@ OLDER = [
 ]
 """Frames that stand in journals of earlier versions."""
 ATTACHED = "[Superseded: a later attachment has the current text of src/a.py]"
+RESULT = Turn(
+    "tool",
+    "21 degrees",
+    tool_call_id="c1",
+    name="weather",
+    resource_id="t4",
+    timestamp=NOON,
+    tokens=9,
+)
 
 
 def test_a_frame_says_nothing_that_changes() -> None:
@@ -42,7 +52,16 @@ def test_a_frame_says_nothing_that_changes() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [summary_text("x"), summary_text(""), digest_text("x", "t4"), *OLDER, POINTER, ATTACHED]
+    "text",
+    [
+        summary_text("x"),
+        summary_text(""),
+        digest_text("x", "t4"),
+        *OLDER,
+        POINTER,
+        ATTACHED,
+        "[Superseded: a later call with the same arguments has the current result]",
+    ],
 )
 def test_a_gist_is_recognised_by_its_frame(text: str) -> None:
     """Every frame is known again, and only where it opens the text."""
@@ -68,32 +87,10 @@ def test_what_only_begins_like_a_frame_is_none(text: str) -> None:
     assert not is_gist_text(text)
 
 
-def test_a_pointer_of_former_days_is_known() -> None:
-    """A list that was cut before the words changed comes back as what it is."""
-    assert is_gist_text("[Superseded: a later call with the same arguments has the current result]")
-
-
 def test_a_pointer_stands_where_the_result_stood() -> None:
     """A pointer answers the same call with the same name and time, and names its source."""
-    old = Turn(
-        "tool",
-        "21 degrees",
-        tool_call_id="c1",
-        name="weather",
-        resource_id="t4",
-        timestamp=NOON,
-        tokens=9,
-    )
-    expected = Turn(
-        "tool",
-        POINTER,
-        tool_call_id="c1",
-        name="weather",
-        resource_id="g7",
-        timestamp=NOON,
-        sources=("t4",),
-    )
-    assert pointer_turn(old, "g7") == expected
+    expected = evolve(RESULT, content=POINTER, resource_id="g7", sources=("t4",), tokens=None)
+    assert pointer_turn(RESULT, "g7") == expected
 
 
 def test_a_summary_is_one_level_above_the_highest_summary_it_stands_for() -> None:
@@ -131,26 +128,9 @@ def test_what_is_cut_stands_where_it_stood() -> None:
 
     A second cut names the same source.
     """
-    result = Turn(
-        "tool",
-        "21 degrees",
-        tool_call_id="c1",
-        name="weather",
-        resource_id="t4",
-        timestamp=NOON,
-        tokens=9,
-    )
     text = "[Cut; the whole is t4 in the log]\n21"
-    cut = digest_turn(result, "21", "g7")
-    assert cut == Turn(
-        "tool",
-        text,
-        tool_call_id="c1",
-        name="weather",
-        resource_id="g7",
-        timestamp=NOON,
-        sources=("t4",),
-    )
+    cut = digest_turn(RESULT, "21", "g7")
+    assert cut == evolve(RESULT, content=text, resource_id="g7", sources=("t4",), tokens=None)
     assert digest_turn(cut, "2", "g8").sources == ("t4",)
     picture = Part("openai", "{}")
     placed = Part("openai", "{}", PartKind.WORDS, 0, 13)

@@ -89,39 +89,7 @@ def test_a_pointer_lasts_until_it_goes_into_the_gist() -> None:
     assert all(plan.lowered["t3"] is Fidelity.GIST for plan in chain[1:])
 
 
-@given(lived_windows(), reaches())
-def test_open_calls_and_the_last_user_turn_never_yield(window: ContextWindow, reach: Reach) -> None:
-    """Results of open calls are at most cut, and the question yields only if the reach says so."""
-    harshest = plans(ContextProjector(reach=reach).ladder(window))[-1]
-    digests = {job.sources[0].resource_id for job in harshest.jobs if job.kind is GistKind.DIGEST}
-    touched = {turn.resource_id for job in harshest.jobs for turn in job.sources} - digests
-    atoms = window.atoms()
-    waiting = {i for atom in atoms if atom.is_open for i in atom.resource_ids}
-    question = [
-        atom.id
-        for atom in atoms
-        if atom.turns[0].role is Role.USER and not is_summary(atom.turns[0])
-    ][-1:]
-    assert touched.isdisjoint(waiting)
-    assert {*digests, *touched}.isdisjoint(question) or reach.cuts_question
-    assert digests.isdisjoint(atom.id for atom in atoms if atom.is_open)
-
-
 # --- the gentlest sufficient plan ------------------------------------------
-
-
-@given(lived_windows(), reaches(), st.floats(0.0, 1.0))
-def test_the_plan_is_the_gentlest_that_suffices(
-    window: ContextWindow, reach: Reach, target: float
-) -> None:
-    """The plan is the gentlest sufficient one, or else the harshest, which says so."""
-    projector = ContextProjector(reach=reach)
-    ladder, plan = projector.ladder(window), projector.plan_for(window, target)
-    assert plan.reached == (plan.tokens_promised / window.max_tokens <= target)
-    if plan.step:
-        assert ladder.tokens[plan.step - 1] / window.max_tokens > target
-    if not plan.reached:
-        assert plan.tokens_promised == plan.floor == ladder.floor
 
 
 @given(lived_windows(), reaches(), st.integers(-5, 5_000))
@@ -142,23 +110,6 @@ def test_the_gentlest_and_the_roomiest_plan(
 
 
 # --- the rungs -------------------------------------------------------------
-
-
-def test_superseded_results_become_pointers_first() -> None:
-    """Of the REQUIRED atoms, results superseded by an identical later call yield first."""
-    old, new = (
-        [calls("read", arguments='{"p": 1}'), result(0, words(1, 60))],
-        [calls("read", arguments='{"p": 1}'), result(0, words(2))],
-    )
-    window = extended(opened(), [*talk(2), *old, *talk(2, first=2), *new, *talk(2, first=4)])
-    ladder = ContextProjector(reach=Reach(keep_recent=0)).ladder(window)
-    first = plan_at(ladder, 1, 0)
-    assert [(job.kind, ids(job.sources)) for job in first.jobs] == [(GistKind.POINTER, ["t6"])]
-    assert dict(first.lowered) == {"t5": Fidelity.GIST}
-    done = HEAD.commit(window, HEAD.fulfil(first))
-    assert done.tokens_after == first.tokens_promised
-    assert done.window.all_turns()[5].text.startswith("[Superseded")
-    assert done.window.all_turns()[5].tool_call_id == "c0"
 
 
 def test_other_arguments_and_unanswered_calls_supersede_nothing() -> None:
@@ -222,48 +173,29 @@ def test_all_that_yields_is_one_gist() -> None:
     assert pieces(window) == ["t1", "t2", "gist", "t8", "t12"]
 
 
-def test_an_older_gist_goes_into_the_next_one_first() -> None:
-    """An older gist is merged into the next, so that there is one at a time."""
-    window = extended(opened(), talk(6))
-    for number in range(4):
-        window = HEAD.compress(window, 0.1).window
-        assert sum(turn.is_gist for turn in window.all_turns()) == 1
-        window = extended(
-            window, [Turn(Role.SYSTEM, f"Rule {number}."), *talk(4, first=10 * number)]
-        )
-    assert pieces(window)[:3] == ["t1", "t2", "gist"]
-    first = plans(HEAD.ladder(window))[1]
-    assert {turn.is_gist for job in first.jobs for turn in job.sources[:1]} == {True}
-
-
 @given(lived_windows(), reaches())
 def test_a_job_stands_for_whole_atoms_or_for_single_turns(
     window: ContextWindow, reach: Reach
 ) -> None:
-    """The block covers whole atoms, and digests and pointers cover one turn each."""
+    """The block covers whole atoms, and digests and pointers cover one turn each.
+
+    Every job has room for a frame and a word, and takes fewer tokens than its sources.
+    """
     starts, stops = ({getattr(atom, end) for atom in window.atoms()} for end in ("start", "stop"))
     for plan in plans(ContextProjector(reach=reach).ladder(window)):
         assert sum(job.kind is GistKind.BLOCK for job in plan.jobs) <= 1
         for job in plan.jobs:
+            assert job.allowance < job.source_tokens
+            if job.kind is GistKind.DIGEST:
+                assert job.allowance >= least_digest(job.sources[0], FAST)
             if job.kind is GistKind.BLOCK:
+                assert job.allowance >= least_summary(FAST)
                 assert {run[0] for run in job.runs} <= starts
                 assert {run[1] for run in job.runs} <= stops
             else:
                 turn = window.all_turns()[job.start]
                 assert job.runs == ((job.start, job.start + 1),)
                 assert turn.role is Role.TOOL or (turn.role is Role.USER and not turn.tool_calls)
-
-
-@given(lived_windows(), reaches())
-def test_a_gist_is_only_promised_where_it_can_be_made(window: ContextWindow, reach: Reach) -> None:
-    """Every job has room for a frame and a word, and takes fewer tokens than its sources."""
-    for plan in plans(ContextProjector(reach=reach).ladder(window)):
-        for job in plan.jobs:
-            assert job.allowance < job.source_tokens
-            if job.kind is GistKind.BLOCK:
-                assert job.allowance >= least_summary(FAST)
-            if job.kind is GistKind.DIGEST:
-                assert job.allowance >= least_digest(job.sources[0], FAST)
 
 
 def test_what_is_too_small_for_a_gist_waits_for_more() -> None:
@@ -393,28 +325,6 @@ def test_closed_calls_go_into_the_gist_last_and_open_ones_never() -> None:
         HEAD.ladder(extended(opened(), [calls("a")])).floor
         == extended(opened(), [calls("a")]).tokens
     )
-
-
-@pytest.mark.parametrize("answers", [0, 1, 2, 3])
-def test_open_calls_stand_with_each_result_they_have(answers: int) -> None:
-    """None, some or all but one: the calls stay open as they were, what came is cut at most."""
-    window = extended(
-        opened(),
-        [
-            *talk(3),
-            calls(*"abcd"),
-            *(result(number, words(number, 90)) for number in range(answers)),
-        ],
-    )
-    done = HEAD.compress(window, 0.0)
-    assert done.window.open_calls == window.open_calls
-    assert done.window.all_turns()[3:5] == window.all_turns()[4:6]
-    # The question stands between the gist and the calls.
-    assert [turn.tool_call_id for turn in done.window.all_turns()[5:]] == [
-        f"c{number}" for number in range(answers)
-    ]
-    assert all(turn.is_gist for turn in done.window.all_turns()[5:])
-    assert done.tokens_after <= done.floor
 
 
 def test_a_pinned_result_keeps_the_newest_calls_whole() -> None:

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from polycontext.linearity import ResourceClass
 from polycontext.pressure import (
     CompressionResult,
-    ConflictError,
     ContextProjector,
     Fulfilment,
     NativeGist,
@@ -43,22 +41,15 @@ def thinking(turn: Turn, number: int) -> Turn:
     return evolve(turn, parts=(Part("anthropic", json.dumps(block)),))
 
 
-def window_of(*turns: Turn, max_tokens: int = 4_000) -> ContextWindow:
-    """Return a window that holds a system turn, the task, and `turns`."""
-    window = opened(max_tokens)
-    for turn in turns:
-        window = window.append(turn)
-    return window
-
-
 def long_window(turns: int = 12) -> ContextWindow:
     """Return a window in which everybody has said much, the assistant behind its thinking."""
     said = [assistant("I begin."), *talk(turns)]
-    return window_of(
-        *(
+    return extended(
+        opened(4_000),
+        [
             thinking(turn, number) if turn.role is Role.ASSISTANT else turn
             for number, turn in enumerate(said)
-        )
+        ],
     )
 
 
@@ -102,7 +93,7 @@ def test_a_plan_keeps_as_long_a_tail_as_there_is_room_for() -> None:
 
 def test_nothing_is_planned_where_nothing_has_to_yield_or_nothing_can() -> None:
     """The plan is empty then, and leaves no prefix to anybody."""
-    short = window_of(assistant("Yes."))
+    short = extended(opened(4_000), [assistant("Yes.")])
     window = long_window()
     for plan in (
         prefix_plan(window, window.total_tokens),
@@ -115,7 +106,7 @@ def test_nothing_is_planned_where_nothing_has_to_yield_or_nothing_can() -> None:
 def test_the_prefix_does_not_end_in_white_space_that_a_provider_refuses() -> None:
     """Without it the words would be others than those that later thinking is bound to."""
     said = [turn if turn.role is Role.USER else assistant(f"{turn.text} ") for turn in talk(8)]
-    window = window_of(*said, assistant(words(9)), user("And?"))
+    window = extended(opened(4_000), [*said, assistant(words(9)), user("And?")])
     cuts = {
         prefix_of(plan)[-1].text[-1]
         for share in range(1, 10)
@@ -132,7 +123,7 @@ def test_calls_are_never_parted_from_their_results() -> None:
         for number in range(6)
         for turn in (calls("look", "find"), result(0, words(number)), result(1, words(number + 50)))
     ]
-    window = window_of(*atoms, calls("look"))
+    window = extended(opened(4_000), [*atoms, calls("look")])
     for share in range(1, 10):
         for job in prefix_plan(window, window.total_tokens * share // 10).jobs:
             assert window.all_turns()[job.runs[0][1]].role is Role.ASSISTANT
@@ -238,15 +229,6 @@ def test_what_is_no_good_changes_nothing_and_is_reported(offer: Any, why: str) -
     assert (done.gisted, done.edit.is_empty) == ((), True)
 
 
-def test_a_failure_is_reported_in_its_own_words() -> None:
-    """A failed request for a summary is reported with its own error message."""
-    window = long_window()
-    assert (
-        landed(window, half(window), None, "the line was cut").rejections[0].reason
-        == "the line was cut"
-    )
-
-
 def test_the_tokens_are_what_the_provider_says_or_its_twin_takes_and_within_the_promise() -> None:
     """Of the two readings the longer one counts, so that no provider is sent more than is told."""
     window = long_window()
@@ -295,18 +277,6 @@ def test_each_provider_is_sent_its_own_block_and_all_others_the_twin() -> None:
         assert BLOCK not in json.dumps(messages)
 
 
-def test_what_the_system_says_stands_behind_a_compaction_of_openais() -> None:
-    """Since the model is not shown what stands before it."""
-    window = long_window()
-    items = (
-        get_format("openai-responses")
-        .render(landed(window, half(window), GPT).window.all_turns())
-        .messages
-    )
-    assert items[0] == json.loads(ITEM)
-    assert items[1]["role"] == "system"
-
-
 def test_our_own_summary_takes_the_place_of_a_native_one() -> None:
     """Its block goes, its sources stay named, and kept thinking falls behind the change."""
     window = long_window()
@@ -323,14 +293,6 @@ def test_the_explanation_tells_what_the_promise_is_spent_on() -> None:
     plan = half(window)
     assert plan.explain().total.after == plan.tokens_promised
     assert plan.facts == ()
-
-
-def test_a_turn_that_rose_since_is_a_conflict() -> None:
-    """If a planned turn was promoted meanwhile, the commit raises a conflict."""
-    window = long_window()
-    plan = half(window)
-    with pytest.raises(ConflictError):
-        landed(window.promote("t4", ResourceClass.PRESERVED), plan, CLAUDE)
 
 
 def test_a_turn_that_states_a_rule_is_repeated_behind_a_native_gist() -> None:

@@ -7,7 +7,6 @@ from hypothesis import given
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Edit, FloorError, Reach, apply_edit, check_floors
-from polycontext.pressure.view import splices_of
 from polycontext.testing.strategies import FAST, TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from tests.pressure.samples import HEAD
@@ -55,22 +54,6 @@ def standing(window: ContextWindow, kind: str) -> list[int]:
 
 
 @given(lived_windows(), reaches(), TARGETS)
-def test_a_promise_is_kept_with_parts_too(
-    window: ContextWindow, reach: Reach, target: float
-) -> None:
-    """Promised tokens are never fewer than achieved ones, and each step promises less."""
-    projector = ContextProjector(HEAD.summariser, reach)
-    ladder = projector.ladder(window)
-    assert all(
-        before > after for before, after in zip(ladder.tokens, ladder.tokens[1:], strict=False)
-    )
-    result = projector.compress(window, target)
-    if not result.rejections:
-        assert result.tokens_after <= result.plan.tokens_promised
-    assert result.window.total_tokens == sum(turn.tokens or 0 for turn in result.window.all_turns())
-
-
-@given(lived_windows(), reaches(), TARGETS)
 def test_nothing_bound_stands_behind_a_change(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
@@ -103,13 +86,6 @@ def test_thinking_before_the_first_change_stands() -> None:
     assert (after.epoch.number, after.epoch.first_changed, after.epoch.why) == (2, 3, "compress")
     assert after.epoch.fell == ("t4", "t5", "t7")
     assert after.epoch.unbound == ("anthropic",)
-
-
-def test_an_edit_that_changes_nothing_begins_no_epoch() -> None:
-    """Nothing falls by it either."""
-    window = looked_at(3)
-    assert splices_of(window, Edit()) == ()
-    assert apply_edit(window, Edit(), compressed=True).epoch == window.epoch
 
 
 def test_the_picture_of_the_task_falls_and_its_words_stay() -> None:
@@ -154,14 +130,3 @@ def test_the_open_atom_keeps_its_thinking_while_its_prefix_stands() -> None:
     with_talk = OLDEST_FIRST.compress(talked.append(calling), 0.1)
     assert with_talk.gisted
     assert standing(with_talk.window, "thinking") == []
-
-
-def test_results_with_pictures_yield_too() -> None:
-    """A tool's screenshot is a picture like any other."""
-    window = ContextWindow(30_000, counter=FAST).append(Turn("user", "Look."))
-    for number in range(4):
-        window = window.append(Turn("assistant", None, tool_calls=[ToolCall("c1", "screenshot")]))
-        window = window.append(Turn("tool", "taken", tool_call_id="c1", parts=[picture(number)]))
-    after = OLDEST_FIRST.compress(window, 0.5).window
-    assert len(standing(after, "image")) < 4
-    assert "left out; recall t3]" in after.all_turns()[2].text

@@ -1,10 +1,8 @@
 """No preserved turn is lost or changed by any number of compressions."""
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import ContextProjector, Reach
-from polycontext.testing.strategies import Head
 from polycontext.window import ContextWindow, Role, Turn
-from tests.pressure.samples import HEAD, calls, extended, ids, opened, result, talk, user, words
+from tests.pressure.samples import HEAD, extended, ids, opened, talk, user, words
 
 
 def preserved(window: ContextWindow) -> list[Turn]:
@@ -15,35 +13,6 @@ def preserved(window: ContextWindow) -> list[Turn]:
         if any(window.class_of(turn) is ResourceClass.PRESERVED for turn in atom.turns)
     ]
     return [turn for atom in pinned for turn in atom.turns]
-
-
-def compressed(window: ContextWindow, times: int, target: float, reach: Reach) -> ContextWindow:
-    """Return the window after so many compressions, with two turns added before later ones."""
-    projector = ContextProjector(Head(), reach)
-    for number in range(times):
-        if number and not window.open_calls:
-            window = extended(window, talk(2, first=100 + 2 * number, count=8))
-        window = projector.compress(window, target).window
-    return window
-
-
-def test_the_last_user_turn_and_the_task_survive() -> None:
-    """However harsh, the task, the system turn and the last word of the user stand as they were."""
-    window = extended(opened(300), [*talk(20), user("One more thing, please: check the totals.")])
-    after = compressed(window, 1, 0.0, Reach(keep_recent=0))
-    assert after.all_turns()[:2] == window.all_turns()[:2]
-    assert after.all_turns()[-1] == window.all_turns()[-1]
-
-
-def test_a_preserved_result_keeps_its_whole_atom() -> None:
-    """A preserved result keeps its calls and the other results of its atom."""
-    window = extended(opened(500), [*talk(4), calls("read", "run"), result(0, words(50, 60))])
-    window = window.append(result(1, words(51, 60)), ResourceClass.PRESERVED)
-    window = extended(window, talk(6, first=4))
-    after = compressed(window, 3, 0.0, Reach(keep_recent=0))
-    assert [turn for turn in after.all_turns() if turn.resource_id in {"t7", "t8", "t9"}] == list(
-        window.all_turns()[6:9]
-    )
 
 
 # --- regressions of a published original ------------------------------------

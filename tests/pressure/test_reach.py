@@ -7,7 +7,7 @@ import pytest
 from polycontext.base import InvalidOptionError
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.window import Turn
-from tests.pressure.samples import calls, extended, opened, result, talk, user, words
+from tests.pressure.samples import calls, extended, opened, result, talk, words
 
 ILLEGAL: dict[str, dict[str, Any]] = {
     "fewer than no turns": {"keep_recent": -1},
@@ -50,18 +50,6 @@ def test_the_edges_are_legal(options: dict[str, Any]) -> None:
     done = ContextProjector(reach=Reach(**options)).compress(window, 0.1)
     assert done.reached
     assert done.gisted
-
-
-def test_a_share_of_nothing_is_nothing() -> None:
-    """With a share of 0 the tail and newest results yield, and with 1 they stay while they fit."""
-    window = extended(opened(), [*talk(8), user("Look."), calls("read"), result(0, words(1, 100))])
-    tokens = window.tokens - 10
-    nothing, everything = (
-        ContextProjector(reach=Reach(recent_share=share, newest_share=share))
-        for share in (0.0, 1.0)
-    )
-    assert {"t9", "t10", "t12"} <= set(nothing.plan_within(window, tokens).lowered)
-    assert not {"t9", "t10", "t12"} & set(everything.plan_within(window, tokens).lowered)
 
 
 def test_the_tail_is_a_share_of_the_room() -> None:

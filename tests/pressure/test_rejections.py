@@ -1,7 +1,5 @@
 """A summariser's offer is checked, and one that would not help is reported and replaced."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given
 
@@ -9,11 +7,9 @@ from polycontext.pressure import CompressionResult, ContextProjector, GistKind, 
 from polycontext.pressure.gist import is_summary
 from polycontext.testing import FAST
 from polycontext.testing.strategies import ANY_TEXT
-from polycontext.window import ContextWindow, TokenCounter, Turn
+from polycontext.window import ContextWindow
 from tests.pressure.samples import (
-    HEAD,
     Says,
-    assistant,
     calls,
     extended,
     hard_plan,
@@ -68,19 +64,6 @@ def test_a_bad_offer_is_replaced_by_the_extractive_gist(offer: object, reason: s
     assert reason in rejection.reason
     assert done.window == expected.window
     assert done.tokens_after <= done.plan.tokens_promised
-
-
-def test_a_bad_offer_costs_its_own_gist_only() -> None:
-    """A failing summariser costs only its own gist, since digests need no summariser."""
-    done, expected = (
-        hard(ContextProjector(each))
-        for each in (Says(ConnectionError("lost")), Says("All is well."))
-    )
-    assert [rejection.reason for rejection in done.rejections] == [
-        "the summariser failed: ConnectionError: lost"
-    ]
-    assert done.window.all_turns()[3:] == expected.window.all_turns()[3:]
-    assert expected.window.all_turns()[2].text.endswith("\nAll is well.\n[End of summary]")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
@@ -185,52 +168,3 @@ def test_any_text_of_a_summariser_gives_a_legal_window(text: str) -> None:
     for turn in done.window.all_turns():
         if is_summary(turn) and not done.rejections:
             assert turn.text.partition("\n")[2].startswith("\n".join(text.strip().splitlines()))
-
-
-def test_an_offer_is_trimmed() -> None:
-    """White space around a good summary is not paid for, also where something is added to it."""
-    done = ContextProjector(Says("\n\n All is well. \n")).compress(
-        extended(opened(1_000), talk(12)), 0.3
-    )
-    assert all("]\nAll is well.\n" in turn.text for turn in done.window.all_turns() if turn.is_gist)
-
-
-def test_the_summariser_is_told_its_room_and_the_question() -> None:
-    """The summariser gets the allowance minus the frame, the counter and the query."""
-    asked: list[tuple[int, int, str | None]] = []
-
-    class Listening:
-        def summarise(
-            self,
-            turns: Sequence[Turn],
-            max_tokens: int,
-            *,
-            counter: TokenCounter,
-            query: str | None = None,
-        ) -> str:
-            assert counter is FAST
-            asked.append((len(turns), max_tokens, query))
-            return "x " * 10_000
-
-    old = [calls("read"), result(0, words(1, 60))]
-    window = extended(opened(1_000), [*old, assistant("Then"), *old, *talk(6)])
-    projector = ContextProjector(Listening(), Reach(keep_recent=0))
-    pointing = projector.plan_within(window, window.tokens - 1)
-    assert len(pointing.jobs) == 1
-    assert projector.commit(window, projector.fulfil(pointing)).rejections == ()
-    assert asked == []
-    plan = projector.plan_to(window, 0.2, "What about the train?")
-    projector.fulfil(plan)
-    assert [(len(job.reads), "What about the train?") for job in plan.jobs] == [
-        (count, query) for count, _, query in asked
-    ]
-    assert all(0 < room < job.allowance for job, (_, room, _) in zip(plan.jobs, asked, strict=True))
-
-
-def test_the_default_needs_nothing() -> None:
-    """The offline default fills every gist of an ordinary window by itself."""
-    assert (
-        ContextProjector().compress(grown(), 0.1).rejections
-        == HEAD.compress(grown(), 0.1).rejections
-        == ()
-    )

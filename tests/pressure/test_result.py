@@ -12,20 +12,15 @@ from tests.pressure.samples import HEAD, extended, opened, talk, user
 def test_the_numbers_are_those_of_the_windows(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """Tokens before and after are counted, and reached means within what was wanted."""
+    """Tokens before and after are counted, and reached means within what was wanted.
+
+    Turns before `first_changed` are the same, that one differs, and None means no change.
+    """
     done = ContextProjector(reach=reach).compress(window, target)
     assert done.tokens_before == window.seek(len(window)).tokens
     assert done.tokens_after == done.window.tokens
     assert done.tokens_saved == done.tokens_before - done.tokens_after >= 0
     assert done.reached == (done.window.pressure <= target)
-
-
-@given(lived_windows(), reaches(), TARGETS)
-def test_the_prefix_before_the_first_change_is_untouched(
-    window: ContextWindow, reach: Reach, target: float
-) -> None:
-    """Turns before `first_changed` are the same, that one differs, and None means no change."""
-    done = ContextProjector(reach=reach).compress(window, target)
     before, after, first = window.all_turns(), done.window.all_turns(), done.first_changed
     if first is None:
         assert after == before

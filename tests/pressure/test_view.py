@@ -10,7 +10,7 @@ import pytest
 from polycontext.base import InvalidOptionError
 from polycontext.pressure import Fidelity, View, view_of
 from polycontext.window import Role, Turn
-from tests.pressure.samples import assistant, calls, extended, opened, result, user
+from tests.pressure.samples import HEAD, assistant, calls, extended, opened, result, user
 
 LOG = ("t1", "t2", "t3")
 VIEWS = [
@@ -102,3 +102,9 @@ def test_a_view_can_be_pickled_and_copied() -> None:
     """Views cross processes like everything that is handed out."""
     view = View({"t1": Fidelity.GIST})
     assert copy.deepcopy(view) == pickle.loads(pickle.dumps(view)) == view  # noqa: S301 - our own
+
+
+def test_expanding_needs_the_log() -> None:
+    """Expanding adds nothing to a compressed view (the Lens Fallacy)."""
+    view = View({"t1": Fidelity.GIST, "t2": Fidelity.DROPPED})
+    assert HEAD.expand(view) == view

@@ -1,13 +1,14 @@
 """Scripts of tool loops, one per seed: thoughts, texts, calls, results and user messages."""
 
 import json
-from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from struct import pack
 
 from attrs import frozen
+
+from tests.window import media_files
+from tests.window.media_files import b64
 
 _WORDS = Path(__file__).with_name("words.txt").read_text(encoding="utf-8").split()
 _TOOLS = ("search", "read_file", "book_seat", "run_tests")
@@ -59,12 +60,7 @@ def script_of(seed: int) -> Script:
 
 def png(edge: int) -> str:
     """Return the base64 of a fake PNG of `edge` x `edge` pixels: its header and some bytes."""
-    return b64encode(
-        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
-        + pack(">II", edge, edge)
-        + b"\x08\x02\x00\x00\x00"
-        + bytes(300)
-    ).decode()
+    return b64(media_files.png(edge, edge, 300))
 
 
 def _steps(random: Random, count: int) -> Iterator[Step]:

@@ -5,12 +5,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
 from polycontext.polynomial.stores import SQLiteStore
-from tests.strict import compressions, loops
+from tests.strict import compressions
 
 SEEDS = [
     *range(12),
@@ -27,15 +26,6 @@ def test_every_compression_has_a_receipt_that_checks(seed: int) -> None:
     assert [*loop.found.wrong, *compressions.findings(loop.session, checked)] == []
 
 
-def test_thinking_that_is_not_dropped_by_an_undo_is_refused() -> None:
-    """Or else these loops would show nothing."""
-    with patch("polycontext.window.context_window.unbound", lambda turn, *_: turn):
-        wrong = [compressions.run_changed(seed).found.wrong for seed in range(0, 48, 4)]
-    assert any(
-        "thinking" in each or "different conversation" in each for one in wrong for each in one
-    )
-
-
 @pytest.mark.gate
 def test_another_process_makes_the_same_gists(tmp_path: Path) -> None:
     """With other hash seeds, from the store."""
@@ -45,15 +35,13 @@ def test_another_process_makes_the_same_gists(tmp_path: Path) -> None:
         compressions.run_changed(seed, store)
     names = store.list_sessions()
     store.close()
-    for hash_seed in ("1",):
-        for name in names:
-            command = [sys.executable, "-m", "polycontext", "receipts", "check", name, "--json"]
-            ran = subprocess.run(
-                [*command, "--store", str(file)],
-                capture_output=True,
-                text=True,
-                check=True,
-                env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            )
-            verdicts = {row["verdict"] for row in json.loads(ran.stdout)}
-            assert verdicts <= {"same", "signed"}, loops
+    for name in names:
+        command = [sys.executable, "-m", "polycontext", "receipts", "check", name, "--json"]
+        ran = subprocess.run(
+            [*command, "--store", str(file)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": "1"},
+        )
+        assert {row["verdict"] for row in json.loads(ran.stdout)} <= {"same", "signed"}

@@ -3,15 +3,10 @@
 from typing import Any
 
 import pytest
-from attrs import evolve
 
-from polycontext import ContextSession
-from polycontext.window.providers import Rendered
 from tests.strict import loops
 from tests.strict.script import script_of
 from tests.strict.vendors import VENDORS
-
-LONG = 99
 
 
 def seeds(few: int, many: int) -> list[Any]:
@@ -19,19 +14,16 @@ def seeds(few: int, many: int) -> list[Any]:
     return [*range(few), *(pytest.param(n, marks=pytest.mark.deep) for n in range(few, many))]
 
 
-@pytest.mark.parametrize("seed", seeds(12, 500))
+@pytest.mark.parametrize("seed", [99, *seeds(12, 500)])
 def test_a_loop_goes_through(seed: int) -> None:
-    """Nothing is refused, nothing exceeds its budget, no thinking is lost within an epoch."""
+    """Nothing is refused, nothing exceeds its budget, no thinking is lost within an epoch.
+
+    One in a hundred has sixty steps.
+    """
     found = loops.run_loop(seed)
     assert found.wrong == []
     assert found.requests == found.steps == len(script_of(seed).steps)
-
-
-def test_a_long_loop_goes_through() -> None:
-    """One in a hundred has sixty steps."""
-    found = loops.run_loop(LONG)
-    assert (found.wrong, found.steps) == ([], 60)
-    assert found.epochs > 1
+    assert found.epochs > (seed == 99)
 
 
 @pytest.mark.parametrize("seed", seeds(len(VENDORS), 24))
@@ -48,20 +40,6 @@ def test_a_loop_goes_through_all_vendors_in_turn(seed: int) -> None:
     found = loops.run_mixed(seed)
     assert found.wrong == []
     assert found.requests == found.steps == len(script_of(seed).steps)
-
-
-def test_what_a_request_leaves_out_in_silence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message, a call or a picture that one vendor is not sent ends up among what was wrong."""
-    whole = ContextSession.request
-
-    def without(session: ContextSession, provider: str | None = None) -> Rendered:
-        rendered = whole(session, provider)
-        return (
-            evolve(rendered, messages=rendered.messages[:1]) if provider == "gemini" else rendered
-        )
-
-    monkeypatch.setattr(ContextSession, "request", without)
-    assert "gemini is sent no" in loops.run_mixed(1).wrong[0]
 
 
 def test_without_the_binding_in_our_code_it_is_missed_at_once() -> None:

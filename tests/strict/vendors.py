@@ -11,43 +11,27 @@ from tests.strict.script import Call, Step, png
 Message = dict[str, Any]
 
 
-class Vendor(ABC):
+class _Vendor(ABC):
     """Stand for one vendor: the format it speaks, and its native messages."""
 
-    provider: str
-    tools: Sequence[Message]
-
-    @abstractmethod
-    def says(self, step: Step, number: int) -> Any:
-        """Return what the strict provider's model says in `step`."""
-
-    @abstractmethod
-    def asks(self, rendered: Rendered) -> Message:
-        """Return the request for the next answer."""
+    key: str
+    """The field of a request that holds the list."""
 
     @abstractmethod
     def reply(self, answer: Message) -> list[Message]:
         """Return the messages of an answer, to be taken in."""
 
     @abstractmethod
-    def said(self, answer: Message) -> Message:
-        """Return a request of nothing but what an answer says."""
-
-    @abstractmethod
-    def calls(self, answer: Message) -> list[str]:
-        """Return the ids of the calls of an answer."""
-
-    @abstractmethod
     def picture(self, edge: int) -> Message:
         """Return a picture as a block."""
 
-    @abstractmethod
+    def said(self, answer: Message) -> Message:
+        """Return a request of nothing but what an answer says."""
+        return {self.key: self.reply(answer)}
+
     def bound(self, request: Message) -> list[str]:
         """Return the bound parts of a request, in their order."""
-
-    @abstractmethod
-    def result(self, call: Call, call_id: str) -> Message:
-        """Return what a tool answered, as a message."""
+        return []
 
     def user(self, text: str, edge: int) -> Message:
         """Return what the user says, with a picture where `edge` is not 0."""
@@ -58,10 +42,10 @@ class Vendor(ABC):
         return {"type": "text", "text": text}
 
 
-class Anthropic(Vendor):
+class Anthropic(_Vendor):
     """Speak Messages, with thinking."""
 
-    provider = "anthropic"
+    provider, key = "anthropic", "messages"
     tools: Sequence[Message] = [
         {
             "name": name,
@@ -97,10 +81,6 @@ class Anthropic(Vendor):
     def reply(self, answer: Message) -> list[Message]:
         """Return the messages of an answer."""
         return [{"role": "assistant", "content": answer["content"]}]
-
-    def said(self, answer: Message) -> Message:
-        """Return a request of nothing but what an answer says."""
-        return {"messages": self.reply(answer)}
 
     def calls(self, answer: Message) -> list[str]:
         """Return the ids of the calls of an answer."""
@@ -141,10 +121,10 @@ def _functions() -> Iterator[tuple[str, Message]]:
         yield tool["name"], tool["input_schema"]
 
 
-class Chat(Vendor):
+class Chat(_Vendor):
     """Speak Chat Completions, which has no thinking of its own."""
 
-    provider = "openai"
+    provider, key = "openai", "messages"
     tools: Sequence[Message] = [
         {"type": "function", "function": {"name": name, "parameters": schema}}
         for name, schema in _functions()
@@ -179,10 +159,6 @@ class Chat(Vendor):
         """Return the messages of an answer."""
         return [answer["choices"][0]["message"]]
 
-    def said(self, answer: Message) -> Message:
-        """Return a request of nothing but what an answer says."""
-        return {"messages": self.reply(answer)}
-
     def calls(self, answer: Message) -> list[str]:
         """Return the ids of the calls of an answer."""
         return [call["id"] for call in answer["choices"][0]["message"].get("tool_calls") or ()]
@@ -196,15 +172,11 @@ class Chat(Vendor):
         # This format has no pictures in results.
         return {"role": "tool", "tool_call_id": call_id, "content": call.result}
 
-    def bound(self, request: Message) -> list[str]:
-        """Return the bound parts of a request, in their order."""
-        return []
 
-
-class Responses(Vendor):
+class Responses(_Vendor):
     """Speak Responses, with encrypted reasoning."""
 
-    provider = "openai-responses"
+    provider, key = "openai-responses", "input"
     tools: Sequence[Message] = [
         {"type": "function", "name": name, "parameters": schema} for name, schema in _functions()
     ]
@@ -242,10 +214,6 @@ class Responses(Vendor):
         """Return the messages of an answer."""
         return list(answer["output"])
 
-    def said(self, answer: Message) -> Message:
-        """Return a request of nothing but what an answer says."""
-        return {"input": self.reply(answer)}
-
     def calls(self, answer: Message) -> list[str]:
         """Return the ids of the calls of an answer."""
         return [item["call_id"] for item in answer["output"] if item["type"] == "function_call"]
@@ -274,10 +242,10 @@ class Responses(Vendor):
         ]
 
 
-class Gemini(Vendor):
+class Gemini(_Vendor):
     """Speak Gemini's contents, with signed calls that have no ids."""
 
-    provider = "gemini"
+    provider, key = "gemini", "contents"
     tools: Sequence[Message] = [
         {
             "functionDeclarations": [
@@ -305,10 +273,6 @@ class Gemini(Vendor):
         """Return the messages of an answer."""
         return [answer["candidates"][0]["content"]]
 
-    def said(self, answer: Message) -> Message:
-        """Return a request of nothing but what an answer says."""
-        return {"contents": self.reply(answer)}
-
     def calls(self, answer: Message) -> list[str]:
         """Return the ids of the calls of an answer, as a session gives them."""
         (turn,) = get_format("gemini").parse(self.reply(answer)).turns
@@ -332,9 +296,6 @@ class Gemini(Vendor):
         """Return a text as a part."""
         return {"text": text}
 
-    def bound(self, request: Message) -> list[str]:
-        """Return the bound parts of a request, in their order."""
-        return []
 
-
-VENDORS = (Anthropic(), Responses(), Chat(), Gemini())
+Vendor = Anthropic | Chat | Responses | Gemini
+VENDORS: tuple[Vendor, ...] = (Anthropic(), Responses(), Chat(), Gemini())

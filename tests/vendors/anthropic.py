@@ -130,8 +130,6 @@ class StrictAnthropic(strict.StrictAnthropic):
         summary = [self._summarise(request)] if edits.compacts else []
         if request.get("compaction") is not None:
             content, stop = [self._sign_summary(request, judged)], "compaction"
-        elif edits.pauses:
-            content, stop = summary, "compaction"
         else:
             content, stop = self._render_reply(self.reply(request), judged, summary)
         besides: dict[str, Any] = {}
@@ -160,7 +158,7 @@ class StrictAnthropic(strict.StrictAnthropic):
             head = self._read_head(request, betas)
             prefixes = self._judge.prefixes(messages, head.frame)
             if request.get("compaction") is not None:
-                refuse_unfinished(judge.waiting, judge.role, judge.count)
+                refuse_unfinished(judge.waiting, judge.count)
             check_whole(request, judge)
         blocks = list(head.blocks)
         for prefix in prefixes:

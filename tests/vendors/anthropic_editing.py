@@ -6,7 +6,7 @@ saved.
 Source: the vendor's pages on context editing and compaction.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -37,19 +37,17 @@ class Edits:
         applied: The entries of ``applied_edits``.
         saved: The tokens that they save.
         compacts: Whether the conversation is summarised.
-        pauses: Whether the answer ends after the summary.
     """
 
     applied: tuple[Mapping[str, Any], ...] = ()
     saved: int = 0
     compacts: bool = False
-    pauses: bool = False
 
 
 def edits_of(request: Request, tokens: int, counted: BlockTokens) -> Edits:
     """Return the edits that apply to `request`, which has that many `tokens`."""
     applied: list[Mapping[str, Any]] = []
-    saved, compacts, pauses = 0, False, False
+    saved, compacts = 0, False
     for edit in (request.get("context_management") or {}).get("edits", ()):
         match edit["type"]:
             case "clear_tool_uses_20250919":
@@ -57,13 +55,11 @@ def edits_of(request: Request, tokens: int, counted: BlockTokens) -> Edits:
             case "clear_thinking_20251015":
                 entry = _cleared_thinking(edit, request, counted)
             case _:
-                entry = None
-                compacts = tokens >= _trigger(edit, tokens)
-                pauses = compacts and bool(edit.get("pause_after_compaction"))
+                entry, compacts = None, tokens >= _trigger(edit)
         if entry is not None:
             applied.append(entry)
             saved += entry["cleared_input_tokens"]
-    return Edits(tuple(applied), saved, compacts, pauses)
+    return Edits(tuple(applied), saved, compacts)
 
 
 def usage_of_summary(read: int, summary: int, seen: int, said: int) -> dict[str, Any]:
@@ -80,8 +76,8 @@ def usage_of_summary(read: int, summary: int, seen: int, said: int) -> dict[str,
     return {**answer, "service_tier": "standard", "iterations": passes}
 
 
-def refuse_unfinished(waiting: Collection[str], role: str | None, count: int) -> None:
-    """Reject a compaction of a list that ends on an unfinished turn, or has no content."""
+def refuse_unfinished(waiting: Collection[str], count: int) -> None:
+    """Reject a compaction of a list that ends on an unfinished turn."""
     if waiting:
         message = "The compaction request ends on an `assistant` turn that is not finished."
         raise invalid_request(
@@ -91,46 +87,29 @@ def refuse_unfinished(waiting: Collection[str], role: str | None, count: int) ->
             "the results of its calls too",
             "compaction_incomplete_turn",
         )
-    if role in {None, "system"}:
-        message = "`messages` holds no `user` or `assistant` content to summarize."
-        raise invalid_request(
-            message, "compaction-empty", None, "a message", "compaction_nothing_to_summarize"
-        )
 
 
-def _trigger(edit: Mapping[str, Any], tokens: int, uses: int = 0) -> float:
-    """Return the number of input tokens from which `edit` is applied.
-
-    A trigger by tool uses applies either now or never.
-    """
-    trigger: Mapping[str, Any] = edit.get("trigger") or {
-        "type": "input_tokens",
-        "value": _TRIGGERS[edit["type"]],
-    }
-    if trigger.get("type") == "tool_uses":
-        return tokens if uses > trigger["value"] else float("inf")
-    return float(trigger["value"])
+def _trigger(edit: Mapping[str, Any]) -> int:
+    """Return the number of input tokens from which `edit` is applied."""
+    trigger: Mapping[str, Any] = edit.get("trigger") or {"value": _TRIGGERS[edit["type"]]}
+    return int(trigger["value"])
 
 
 def _cleared_results(
     edit: Mapping[str, Any], request: Request, tokens: int, counted: BlockTokens
 ) -> Mapping[str, Any] | None:
-    names = {
-        block["id"]: block["name"] for block in _blocks(request) if block["type"] == "tool_use"
-    }
-    results = [block for block in _blocks(request) if block["type"] == "tool_result"]
-    if tokens < _trigger(edit, tokens, len(results)):
+    messages: Sequence[Mapping[str, Any]] = request["messages"]
+    blocks = (block for message in messages for block in text_blocks(message["content"]))
+    results = [block for block in blocks if block["type"] == "tool_result"]
+    if tokens < _trigger(edit):
         return None
     kept = int((edit.get("keep") or {}).get("value", _KEPT[edit["type"]]))
-    old = results[: len(results) - kept] if kept else results
-    excluded = frozenset(edit.get("exclude_tools") or ())
-    gone = [block for block in old if names.get(block["tool_use_id"]) not in excluded]
+    gone = results[: len(results) - kept] if kept else results
     saved = sum(
         max(0, counted.block(block) - counted.block({**block, "content": CLEARED}))
         for block in gone
     )
-    least = (edit.get("clear_at_least") or {}).get("value", 0)
-    if not gone or saved < max(1, least):
+    if not saved:
         return None
     return {"type": edit["type"], "cleared_tool_uses": len(gone), "cleared_input_tokens": saved}
 
@@ -139,7 +118,7 @@ def _cleared_thinking(
     edit: Mapping[str, Any], request: Request, counted: BlockTokens
 ) -> Mapping[str, Any] | None:
     keep = edit.get("keep", {"value": _KEPT[edit["type"]]})
-    if keep == "all" or (isinstance(keep, Mapping) and keep.get("type") == "all"):
+    if keep == "all":
         return None
     thoughts = [
         [
@@ -160,8 +139,3 @@ def _cleared_thinking(
         "cleared_thinking_turns": len(gone),
         "cleared_input_tokens": saved,
     }
-
-
-def _blocks(request: Request) -> Iterator[Mapping[str, Any]]:
-    messages: Sequence[Mapping[str, Any]] = request["messages"]
-    return (block for message in messages for block in text_blocks(message["content"]))

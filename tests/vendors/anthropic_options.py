@@ -3,17 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from polycontext.base import is_whole
-from polycontext.testing.strict.anthropic_requests import below, check_tag
+from polycontext.testing.strict.anthropic_requests import check_tag
 from polycontext.window.providers.anthropic.message_rules import WHOLE, WORDINGS, AnthropicPlace
 from polycontext.window.providers.anthropic.versions import BINDING_BETA, COMPACTION_BETA, EDITS
 from polycontext.window.providers.places import shown
-
-LEAST_BUDGET = 1024
-"""The least tokens of a thinking budget."""
-
-LEAST_TRIGGER = 50_000
-"""The least input tokens at which a conversation may be summarised during a request."""
 
 _MODES = ("adaptive", "between_tools", "disabled", "enabled")
 
@@ -45,14 +38,6 @@ def _check_thinking(request: Mapping[str, Any], betas: Collection[str]) -> None:
         says = "Thinking may not be enabled when tool_choice forces tool use."
         problem, at = "forces a call while thinking is on", WHOLE.into("tool_choice")
         raise at.fault("thinking-forced", problem, "auto or none", says, whole=True)
-    if request.get("temperature") not in {None, 1}:
-        says = "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode."
-        problem = f"is {request['temperature']} while thinking is on"
-        legal, at = "1, or no temperature", WHOLE.into("temperature")
-        raise at.fault("thinking-temperature", problem, legal, says, whole=True)
-    if mode == "enabled":
-        budget, most = thinking.get("budget_tokens"), request.get("max_tokens")
-        _check_budget(budget, most, place.into("budget_tokens"))
 
 
 def _check_binding(
@@ -83,29 +68,9 @@ def _require(
         raise place.fault(rule, "is set without its header", legal, says)
 
 
-def _check_budget(budget: object, most: object, place: AnthropicPlace) -> None:
-    rule = "thinking-budget"
-    if not is_whole(budget):
-        raise place.wrong(rule, budget, f"a whole number, at least {LEAST_BUDGET}")
-    if budget < LEAST_BUDGET:
-        raise below(place, rule, budget, LEAST_BUDGET)
-    if isinstance(most, int) and budget >= most:
-        says = "`max_tokens` must be greater than `thinking.budget_tokens`."
-        problem = f"is {budget} of {most} tokens in all"
-        raise place.fault(rule, problem, "a budget below max_tokens", says, whole=True)
-
-
 def _check_compaction(request: Mapping[str, Any], betas: Collection[str]) -> None:
-    compaction, place = request.get("compaction"), WHOLE.into("compaction")
-    if compaction is None:
-        return
-    _require(COMPACTION_BETA, betas, place, "compaction-beta")
-    if not isinstance(compaction, Mapping) or compaction.get("type") != "summarize":
-        legal = '{"type": "summarize"}'
-        raise place.into("type").unsupported("bad-field", compaction, ("summarize",), legal)
-    if request.get("context_management") is not None:
-        says = "`compaction` cannot be combined with `context_management`"
-        raise place.fault("bad-field", "stands beside context_management", "one of the two", says)
+    if request.get("compaction") is not None:
+        _require(COMPACTION_BETA, betas, WHOLE.into("compaction"), "compaction-beta")
 
 
 def _check_edits(management: Any, betas: Collection[str]) -> None:
@@ -121,8 +86,3 @@ def _check_edits(management: Any, betas: Collection[str]) -> None:
         if kind not in EDITS:
             raise inner.unknown_tag(rule, kind, EDITS, f"is {shown(edit)}", ", ".join(EDITS))
         _require(EDITS[kind], betas, inner, "edit-beta")
-        trigger = edit.get("trigger") or {}
-        least = LEAST_TRIGGER if kind == "compact_20260112" else 0
-        value = trigger.get("value", least) if isinstance(trigger, Mapping) else None
-        if not is_whole(value) or value < least:
-            raise below(inner.into("trigger", "value"), rule, value, least)

@@ -83,8 +83,8 @@ class PrefixJudge:
             content = canonical(block)
             match block["type"]:
                 case "thinking" | "redacted_thinking":
-                    path, latest = f"messages.{index}.content.{number}", _is_latest(messages, index)
-                    reason = self._drop_reason(block, bound, frame, path, latest=latest)
+                    path = f"messages.{index}.content.{number}"
+                    reason = self._drop_reason(block, bound, frame, path)
                     if reason is not None:
                         dropped.append((path, reason))
                         blocks.append((digest(frame.cached, cached), 0))
@@ -109,7 +109,7 @@ class PrefixJudge:
         return Prefix(bound, cached, tuple(blocks), tuple(marks), tuple(dropped), restarts)
 
     def _drop_reason(
-        self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str, *, latest: bool
+        self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str
     ) -> str | None:
         signature, said = (
             (block["signature"], block["thinking"])
@@ -124,9 +124,9 @@ class PrefixJudge:
             case Verdict.MOVED if frame.drops:
                 return PREFIX
             case Verdict.MOVED:
-                raise _moved_error(block["type"], path)
+                raise _bad_thinking(block["type"], path, "thinking-moved", _MOVED)
             case Verdict.FORGED:
-                raise _forged_error(block["type"], path, latest=latest)
+                raise _bad_thinking(block["type"], path, "thinking-signature", "")
 
     def _resume(self, block: Mapping[str, Any], bound: Bound, frame: Frame, index: int) -> Bound:
         path = f"messages.{index}.content.0:"
@@ -138,18 +138,10 @@ class PrefixJudge:
         if content is None:
             return bound
         place = self.signer.resume(block["signature"], content)
-        if place is False:
+        if place is None:
             message = f"{path} the `compaction` block's `signature` does not verify"
             raise invalid_request(
                 message, "compaction-signature", index, _UNCHANGED, "compaction_signature_invalid"
-            )
-        if place is True:
-            message = (
-                f"{path} the `compaction` block's `content` differs from the text its `signature` "
-                "recorded"
-            )
-            raise invalid_request(
-                message, "compaction-content", index, _UNCHANGED, "compaction_content_mismatch"
             )
         return place
 
@@ -162,7 +154,7 @@ def too_large() -> RequestRefusedError:
     )
 
 
-_UNCHANGED = "the block as it was returned"
+_UNCHANGED = "the block as it was returned, behind what it was returned for"
 
 
 def split_data(data: str) -> tuple[str, str]:
@@ -171,35 +163,16 @@ def split_data(data: str) -> tuple[str, str]:
     return signature, payload
 
 
-def _moved_error(kind: str, path: str) -> RequestRefusedError:
-    name = "signature" if kind == "thinking" else "data"
-    message = (
-        f"{path}: Invalid `{name}` in `{kind}` block. The block is bound to a different "
-        "conversation. "
-        "Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "
-        '"drop_block".'
-    )
-    legal = (
-        "system, tools and everything before the block as they were, or no thinking from here on"
-    )
-    return invalid_request(message, "thinking-moved", int(path.split(".")[1]), legal)
+_MOVED = (
+    ". The block is bound to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
 
 
-def _forged_error(kind: str, path: str, *, latest: bool) -> RequestRefusedError:
+def _bad_thinking(kind: str, path: str, rule: str, more: str) -> RequestRefusedError:
     name = "signature" if kind == "thinking" else "data"
-    message, rule = f"{path}: Invalid `{name}` in `{kind}` block", "thinking-signature"
-    if latest:
-        rule = "thinking-modified"
-        message = (
-            f"{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message "
-            "cannot be modified. "
-            "These blocks must remain as they were in the original response."
-        )
+    message = f"{path}: Invalid `{name}` in `{kind}` block{more}"
     return invalid_request(message, rule, int(path.split(".")[1]), _UNCHANGED)
-
-
-def _is_latest(messages: Sequence[Any], index: int) -> bool:
-    return all(message.get("role") != "assistant" for message in messages[index + 1 :])
 
 
 def _mark_lifetimes(block: Mapping[str, Any]) -> list[float]:

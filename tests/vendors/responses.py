@@ -126,9 +126,6 @@ class StrictResponses(Remembering, strict.StrictResponses):
             "output": output,
             "usage": _usage(learned.tokens, use, tokens, reasoning),
         }
-        if tokens > (request.get("max_output_tokens") or tokens):
-            response["status"] = "incomplete"
-            response["incomplete_details"] = {"reason": "max_output_tokens"}
         if removed:
             response["input_transformations"] = removed
         return response
@@ -150,7 +147,7 @@ class StrictResponses(Remembering, strict.StrictResponses):
         with vendor_errors():
             raise_first(judge.ends())
             raise_first(load_errors(Provider.RESPONSES, items))
-        if learned.tokens > self.window and request.get("truncation") != "auto":
+        if learned.tokens > self.window:
             raise self.overflow(learned.tokens)
         return items, learned
 

@@ -142,30 +142,16 @@ class Signer:
         `last_role` is the role of the last summarised message.
         """
         state = bound.chain + _ROLES[last_role]
-        return b64encode(
-            _SUMMARY
-            + state
-            + self._mac(b"state", state)
-            + self._mac(b"content", state, content.encode())
-        ).decode()
+        return b64encode(_SUMMARY + state + self._mac(b"content", state, content.encode())).decode()
 
-    def resume(self, signature: object, content: str) -> Bound | bool:
-        """Return the place that a summary stands for.
-
-        Returns False for an invalid signature, and True for the signature of another content.
-        """
+    def resume(self, signature: object, content: str) -> Bound | None:
+        """Return the place that a summary stands for, or None if its signature is invalid."""
         raw = _decode(signature) if isinstance(signature, str) else None
-        if raw is None or len(raw) != 1 + _CHAIN + 1 + 2 * _MAC or raw[:1] != _SUMMARY:
-            return False
-        state, told, auth = (
-            raw[1 : _CHAIN + 2],
-            raw[_CHAIN + 2 : _CHAIN + 2 + _MAC],
-            raw[_CHAIN + 2 + _MAC :],
-        )
-        if not hmac.compare_digest(told, self._mac(b"state", state)):
-            return False
+        if raw is None or len(raw) != 1 + _CHAIN + 1 + _MAC or raw[:1] != _SUMMARY:
+            return None
+        state, auth = raw[1 : _CHAIN + 2], raw[_CHAIN + 2 :]
         if not hmac.compare_digest(auth, self._mac(b"content", state, content.encode())):
-            return True
+            return None
         return Bound(state[:_CHAIN], state[_CHAIN:])
 
     def name(self, prefix: str, *parts: bytes) -> str:

@@ -195,6 +195,10 @@ def test_a_list_may_hold_answers(answers: list[Any]) -> None:
         [chunk({"content": "a"}), chunk({"content": {"b": "c"}})],
         [chunk({"tool_calls": [5]})],
         [chunk({"tool_calls": [{"index": []}]})],
+        *(
+            {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}
+            for parts in ("x", [5], [None], {"text": "x"})
+        ),
         [chunk()],
         [chunk(choices=5)],
         [chunk(choices=[5])],

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from polycontext import ContextSession
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Rendered, get_format
@@ -49,37 +48,11 @@ def assistant(*blocks: Block) -> dict[str, Any]:
 ASK = user(text("weather in Paris?"))
 
 
-def refused(messages: object, **options: bool) -> tuple[str, int | None]:
-    """Return rule and index of the error that `check` raises."""
-    with pytest.raises(InvalidMessagesError) as caught:
-        check(messages, **options)
-    assert caught.value.provider == "anthropic"
-    assert caught.value.legal
-    return caught.value.rule, caught.value.index
-
-
-def test_an_answer_without_content_is_taken() -> None:
-    """Of a compatible server; a request leaves it out."""
-    session = ContextSession(1_000, provider="anthropic")
-    session.add_user_turn("Look.")
-    session.add_message({"role": "assistant", "content": None, "stop_reason": "end_turn"})
-    session.add_user_turn("Look again.")
-    check(session.request("anthropic").messages)
-
-
 @given(wire_turns())
 def test_rendered_roles_alternate(turns: list[Turn]) -> None:
     """Rendered roles alternate, for endpoints that refuse consecutive messages of one role."""
     roles = [message["role"] for message in render(turns).messages]
     assert all(one != other for one, other in pairwise(roles))
-
-
-def test_an_open_tail_is_accepted_where_asked_for() -> None:
-    """A history may end on calls that are being worked on, with some results there."""
-    for tail in ([assistant(call("a"))], [assistant(call("a"), call("b")), user(result("b"))]):
-        check([ASK, *tail], allow_open_tail=True)
-        assert refused([ASK, *tail]) == ("unanswered-call", 1)
-    check([ASK, assistant(text("It is "))], allow_open_tail=True)
 
 
 def test_a_run_of_calling_assistant_messages_is_one_turn() -> None:

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.polynomial import ContextSession, project
-from polycontext.testing import FAST
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, get_format
@@ -30,36 +28,17 @@ COLLECTED = tuple(kind for kind in PartKind if kind is not PartKind.NATIVE)
 def test_what_a_provider_takes_is_written_as_it_came(
     provider: Provider, data: st.DataObject
 ) -> None:
-    """Law: ``render(parse(messages).turns).inline() == messages``, readable or not."""
+    """Law: ``render(parse(messages).turns).inline() == messages``, readable or not.
+
+    Each prefix without open calls is written as a prefix of the whole conversation.
+    """
     messages = data.draw(conversations(provider))
     wire = get_format(provider)
     wire.check(messages)
     turns = wire.parse(json.loads(json.dumps(messages))).turns
     assert wire.render(turns).inline() == messages
     assert wire.render(turns, readable=True).inline() == messages
-
-
-@pytest.mark.parametrize("provider", Provider)
-@given(data=st.data())
-def test_what_was_sent_begins_what_is_sent_later(provider: Provider, data: st.DataObject) -> None:
-    """Law: each prefix without open calls is written as a prefix of the whole conversation."""
-    wire = get_format(provider)
-    formats.what_is_written_stays_when_more_is_said(
-        wire, wire.parse(data.draw(conversations(provider))).turns
-    )
-
-
-@pytest.mark.parametrize("provider", Provider)
-@given(data=st.data())
-def test_a_session_and_a_projection_give_back_what_they_took(
-    provider: Provider, data: st.DataObject
-) -> None:
-    """With room for all of it nothing is changed on the way."""
-    messages = data.draw(conversations(provider))
-    session = ContextSession(10**9, auto=False, counter=FAST).extend(messages, provider)
-    assert get_format(provider).render(session.window.all_turns()).inline() == messages
-    projection = project(messages, 10**9, provider=provider, counter=FAST)
-    assert (projection.messages, projection.changed) == (messages, False)
+    formats.what_is_written_stays_when_more_is_said(wire, turns)
 
 
 @pytest.mark.parametrize("provider", Provider)

@@ -180,31 +180,6 @@ def test_pieces_of_a_stream_are_one_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        {"promptFeedback": {"blockReason": "SAFETY"}},
-        {"candidates": [{"finishReason": "UNEXPECTED_TOOL_CALL"}]},
-        {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]},
-    ],
-)
-def test_an_answer_without_content_is_taken(answer: Mapping[str, Any]) -> None:
-    """The next request is valid."""
-    session = ContextSession(8_000)
-    session.add_message(user({"text": "Look."}), "gemini")
-    session.add_message(answer)
-    session.add_user_turn("And now?")
-    GEMINI.check(session.messages("gemini"))
-
-
-@pytest.mark.parametrize("parts", ["x", [5], [None], {"text": "x"}])
-def test_an_answer_whose_parts_are_none_is_refused(parts: object) -> None:
-    """By the rule of answers, and not by an error of Python."""
-    with pytest.raises(InvalidMessagesError) as caught:
-        unwrap([{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])
-    assert caught.value.rule == "bad-answer"
-
-
-@pytest.mark.parametrize(
     "between", [{"text": "One moment."}, {"text": "Hm.", "thought": True}], ids=["text", "thought"]
 )
 def test_nothing_stands_between_a_call_and_its_result(between: Mapping[str, Any]) -> None:

@@ -137,9 +137,13 @@ def test_an_empty_answer_is_sent_as_empty(provider: Provider) -> None:
     """In every format, whichever vendor gave it; a vendor's own form stays."""
     empty: list[Any] = [
         {"role": "assistant", "content": [], "stop_reason": "end_turn"},
+        {"role": "assistant", "content": None, "stop_reason": "end_turn"},
         {"object": "response", "output": []},
         {"object": "chat.completion", "choices": [{"message": {"role": "assistant"}}]},
         {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": "STOP"}]},
+        {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]},
+        {"candidates": [{"finishReason": "UNEXPECTED_TOOL_CALL"}]},
+        {"promptFeedback": {"blockReason": "SAFETY"}},
         {"role": "assistant", "audio": {"id": "audio_1"}},
     ]
     for answer in empty:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from polycontext.window.providers import Provider
 
 Message = dict[str, Any]
-TEXTS = st.sampled_from(["hi", "one\ntwo", " lead", "trail ", "\n\nx\n", "日本", "a\n\nb"])
+LONG = "Every word of this leaves with the message and is billed. " * 40
+TEXTS = st.sampled_from(["hi", "one\ntwo", " lead", "trail ", "\n\nx\n", "日本", "a\n\nb", LONG])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 2**70) | TEXTS,
     lambda inner: st.lists(inner, max_size=2),

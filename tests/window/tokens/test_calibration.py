@@ -16,19 +16,6 @@ from polycontext.window.tokens.counter import (
 from polycontext.window.turn import Turn
 
 tokens = st.integers(1, 1_000_000)
-factors = st.floats(0.1, 10)
-
-
-@given(tokens, factors, st.lists(tokens, max_size=5))
-def test_a_constant_ratio_is_learnt_at_once_and_kept(
-    first: int, ratio: float, others: list[int]
-) -> None:
-    """If a provider always reports k times the tokens, the first request already gives k."""
-    counter = calibrate(EstimatingCounter(), first, ratio * first)
-    assert counter.factor == pytest.approx(ratio)
-    for base in others:
-        counter = calibrate(counter, base * counter.factor, ratio * base)
-        assert counter.factor == pytest.approx(ratio)
 
 
 @given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=10))

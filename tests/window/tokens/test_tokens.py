@@ -25,6 +25,7 @@ from polycontext.window.tokens.part_text import tool_text
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
 from polycontext.window.turn import ToolCall, Turn
 from polycontext.window.wire_text import EMPTY
+from tests.window.languages import LANGUAGES
 
 storable = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 words = st.text("abcdefghij_", min_size=1, max_size=12)
@@ -246,12 +247,7 @@ def test_an_estimate_is_labelled_and_finds_something_in_every_text(text: str) ->
 @pytest.mark.parametrize(
     ("text", "low", "high"),
     [
-        (
-            "The committee met on Monday and agreed to move the launch of the new service "
-            "to the spring. " * 9,
-            0.9,
-            1.4,
-        ),
+        (LANGUAGES["English"], 0.9, 1.4),
         (
             "def total(rows):\n    return sum(row.price * row.count for row in rows if row.paid)\n"
             * 9,
@@ -268,8 +264,8 @@ def test_an_estimate_is_labelled_and_finds_something_in_every_text(text: str) ->
             0.75,
             1.2,
         ),
-        ("会議は月曜日に開かれ、新しいサービスの開始を春に移すことで合意した。" * 9, 0.75, 1.4),
-        ("委员会周一开会,同意将新服务的推出推迟到春季。" * 9, 0.75, 1.5),
+        (LANGUAGES["Japanese"], 0.75, 1.4),
+        (LANGUAGES["Chinese"], 0.75, 1.5),
     ],
     ids=["prose", "code", "json", "japanese", "chinese"],
 )

@@ -11,121 +11,40 @@ from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.tokens.counter import REQUEST_OVERHEAD, count_turn
 from polycontext.window.tokens.tiktoken_counter import default_counter
-from polycontext.window.turn import Role, ToolCall, Turn
+from polycontext.window.turn import Role, Turn
 from tests.laws.inputs import wire_turns
 from tests.window.media_files import MEDIA_SHAPES, b64, png
+from tests.window.providers.wire_messages import LONG, conversations
 from tests.window.tokens.what_leaves import tokens_leaving
-
-LONG = "Every word of this leaves with the message and is billed. " * 40
-texts = (
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-    | st.text(' \n{}":#a\\', max_size=12)
-    | st.just(LONG)
-)
-arguments = texts | st.dictionaries(
-    texts, texts | st.floats(allow_nan=False, allow_infinity=False) | st.integers(), max_size=3
-).map(json.dumps)
 
 FORMS = MEDIA_SHAPES["forms"]
 LARGE = f"data:image/png;base64,{b64(png(5_000, 4_000))}"
-further_media: dict[str, list[Any]] = {
-    "anthropic": [
-        {**FORMS["paper"]["anthropic"], "title": LONG},
+OWN: list[tuple[str, Any]] = [
+    *((provider, block) for forms in FORMS.values() for provider, block in forms.items()),
+    ("anthropic", {**FORMS["paper"]["anthropic"], "title": LONG}),
+    (
+        "anthropic",
         {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": LONG}},
-    ],
-    "openai": [
-        {"type": "image_url", "image_url": {"url": LARGE, "detail": "high"}},
-        {"type": "input_audio", "input_audio": {"format": "wav", "data": b64(bytes(900))}},
-    ],
-    "openai-responses": [{"type": "input_image", "image_url": LARGE, "detail": "auto"}],
-}
-media: dict[str, st.SearchStrategy[Any]] = {
-    provider: st.sampled_from([*(form[provider] for form in FORMS.values()), *more])
-    for provider, more in further_media.items()
-}
-bound: dict[str, st.SearchStrategy[Any]] = {
-    "anthropic": st.builds(
-        lambda text: {"type": "thinking", "thinking": text, "signature": b64(text.encode())}, texts
     ),
-    "openai": st.builds(lambda text: {"type": "refusal", "refusal": text}, texts),
-    "openai-responses": st.builds(
-        lambda text: {
+    ("anthropic", {"type": "thinking", "thinking": LONG, "signature": b64(LONG.encode())}),
+    ("openai", {"type": "image_url", "image_url": {"url": LARGE, "detail": "high"}}),
+    (
+        "openai",
+        {"type": "input_audio", "input_audio": {"format": "wav", "data": b64(bytes(900))}},
+    ),
+    ("openai", {"type": "refusal", "refusal": LONG}),
+    ("openai-responses", {"type": "input_image", "image_url": LARGE, "detail": "auto"}),
+    (
+        "openai-responses",
+        {
             "type": "reasoning",
             "id": "rs_1",
-            "summary": [{"type": "summary_text", "text": text}],
+            "summary": [{"type": "summary_text", "text": LONG}],
             "encrypted_content": "gAAA",
         },
-        texts,
     ),
-}
-further = st.dictionaries(
-    st.sampled_from(
-        [
-            "reasoning_content",
-            "annotations",
-            "reasoning_details",
-            "extra_content",
-            "citations",
-            "caller",
-        ]
-    ),
-    texts
-    | st.lists(
-        st.dictionaries(st.sampled_from(["text", "title", "type"]), texts, max_size=2), max_size=2
-    ),
-    max_size=2,
-)
-
-
-@st.composite
-def laid_out_turns(draw: st.DrawFn) -> Turn:
-    """Draw a turn with several messages, split words, calls and blocks, all with further fields."""
-    provider = draw(st.sampled_from(sorted(media)))
-    role = draw(st.sampled_from([Role.USER, Role.ASSISTANT]))
-    pieces = draw(st.lists(texts, max_size=3))
-    content = "\n".join(pieces) if pieces else None
-    calls = (
-        [
-            ToolCall(f"c{i}", draw(texts) or "f", draw(arguments))
-            for i in range(draw(st.integers(0, 2)))
-        ]
-        if role is Role.ASSISTANT
-        else []
-    )
-    starts = [sum(len(piece) + 1 for piece in pieces[:index]) for index in range(len(pieces))]
-    words = [
-        Part(provider, "{}", PartKind.WORDS, start, start + len(piece))
-        for start, piece in zip(starts, pieces, strict=True)
-    ]
-    placed = [
-        *words,
-        *(Part(provider, json.dumps(draw(further)), PartKind.CALL, i) for i in range(len(calls))),
-    ]
-    blocks = draw(
-        st.lists(bound[provider] if role is Role.ASSISTANT else media[provider], max_size=2)
-    )
-    opened = (
-        [Part(provider, json.dumps(draw(further)), PartKind.MESSAGE)] if draw(st.booleans()) else []
-    )
-    parts = [
-        *opened,
-        *(Part(provider, json.dumps(block)) for block in blocks),
-        *(placed if draw(st.booleans()) else []),
-    ]
-    return Turn(
-        role,
-        content if content is not None or calls or parts else "",
-        tool_calls=calls,
-        parts=parts,
-    )
-
-
-def results(turn: Turn) -> list[Turn]:
-    """Return an answer to every call of `turn`."""
-    return [
-        Turn(Role.TOOL, "", tool_call_id=call.id, metadata={"is_error": True})
-        for call in turn.tool_calls
-    ]
+]
+"""Media, thoughts and refusals: blocks of a provider."""
 
 
 def check(provider: Provider, turns: list[Turn]) -> None:
@@ -137,15 +56,26 @@ def check(provider: Provider, turns: list[Turn]) -> None:
 
 
 @pytest.mark.parametrize("provider", Provider)
-@given(st.lists(laid_out_turns(), min_size=1, max_size=3))
-def test_no_turn_with_parts_leaves_with_more_than_is_told(
-    provider: Provider, turns: list[Turn]
+@pytest.mark.parametrize("source", Provider)
+@given(data=st.data())
+def test_no_conversation_leaves_with_more_than_is_told(
+    provider: Provider, source: Provider, data: st.DataObject
 ) -> None:
-    """A turn with parts never costs more than counted, for any provider."""
-    check(
-        provider,
-        [Turn(Role.USER, "go on"), *(each for turn in turns for each in (turn, *results(turn)))],
-    )
+    """A conversation that one provider took never costs another more than counted."""
+    turns = get_format(source).parse(data.draw(conversations(source))).turns
+    check(provider, [*turns])
+
+
+@pytest.mark.parametrize("provider", Provider)
+@pytest.mark.parametrize(("source", "block"), OWN)
+def test_no_block_leaves_with_more_than_is_told(
+    provider: Provider, source: str, block: Any
+) -> None:
+    """Nor does a medium, a thought or a refusal, also beside fields that hold much."""
+    more = {"reasoning_content": LONG, "annotations": [{"title": LONG}], "extra_content": LONG}
+    role = Role.ASSISTANT if {"thinking", "refusal", "summary"} & {*block} else Role.USER
+    parts = [Part(source, json.dumps(more), PartKind.MESSAGE), Part(source, json.dumps(block))]
+    check(provider, [Turn(Role.USER, "go on"), Turn(role, "So.", parts=parts)])
 
 
 @pytest.mark.parametrize("provider", Provider)
