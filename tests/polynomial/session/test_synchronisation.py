@@ -11,6 +11,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.synchronisation import Gist, Kept
@@ -185,6 +186,20 @@ def test_the_view_fits_beside_what_the_request_needs() -> None:
     revision = session.history.revision
     session.view(reserve=600, tools=[tool], system=words(100))
     assert session.history.revision == revision
+
+
+def test_what_a_view_was_handed_out_for_is_a_request() -> None:
+    """A view counts as a request, so a usage report for it calibrates the budget."""
+    session = session_of(1000, threshold=None)
+    session.sync(chat(14))
+    with pytest.raises(InvalidOptionError, match="handed out"):
+        session.usage.reported({"input_tokens": 500})
+    session.view(system=words(50), reserve=100)
+    told = session.usage.reported({"input_tokens": 2 * (session.window.total_tokens + 50)})
+    assert told is not None
+    assert session.window.total_tokens + 50 < told.counted < session.window.total_tokens + 70
+    assert told.factor > 1.1
+    assert session.window.max_tokens < 1000
 
 
 def test_tasks_do_the_same() -> None:
