@@ -27,7 +27,7 @@ from polycontext.polynomial.journal.events import (
 )
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.pressure import ConflictError, ContextProjector
-from polycontext.window import ContextWindow, Turn
+from polycontext.window import ContextWindow, TokenCounter, Turn
 from tests.polynomial.conversations import WORDS
 
 Fault = Literal["before", "after", "conflict", "middle"] | None
@@ -85,12 +85,33 @@ class FaultyAsyncStore(FaultyStore):
         await asyncio.sleep(0)
 
 
-async def patient(turns: Sequence[Turn], max_tokens: int) -> str:
-    """Summarise in a few words, with a pause before and behind."""
-    await asyncio.sleep(0)
-    text = f"{len(turns)} turns were said"
-    await asyncio.sleep(0)
-    return text
+class PatientSummariser:
+    """Summarise in a few words; without blocking, with a pause before and behind."""
+
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
+        """Return how much was said."""
+        return f"{len(turns)} turns were said"
+
+    async def asummarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
+        """Return the same, after a while."""
+        await asyncio.sleep(0)
+        text = self.summarise(turns, max_tokens, counter=counter, query=query)
+        await asyncio.sleep(0)
+        return text
 
 
 class Least:
@@ -159,7 +180,7 @@ class Living:
             auto=random.random() < 0.8,
             counter=WORDS,
             cooldown=random.randrange(3),
-            projector=ContextProjector(patient),
+            projector=ContextProjector(PatientSummariser()),
             clock=Ticking(),
             # Making a live machine costs more than all that follows: every second session has one.
             listeners=[self.listener] if watched else [],
