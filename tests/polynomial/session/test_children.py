@@ -16,11 +16,11 @@ from polycontext import ContextOverflowError, ContextSession, ResourceClass
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import UnknownResourceError
 from polycontext.polynomial.session.search import HandedBack
-from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
+from polycontext.polynomial.stores import SessionStore
 from polycontext.pressure import ConflictError
 from polycontext.testing import FAST
 from polycontext.window import OrderError, ToolCall
-from tests.polynomial.conversations import WORDS, text_of
+from tests.polynomial.conversations import WORDS, add_all, chat, text_of
 
 DEMAND = "From now on, never suggest a flight."
 
@@ -39,16 +39,7 @@ def told(session: ContextSession) -> ContextSession:
     session.add_user_turn(DEMAND)
     session.add_assistant_turn("Trains only, then.")
     session.add_user_turn("The meeting is in Seidengasse 9 on Tuesday.")
-    for number in range(30):
-        session.add_user_turn(
-            f"Museum {number} opens at {8 + number % 4}, and costs {number * 7 % 19} euros. Is "
-            "it any good?"
-        )
-        session.add_assistant_turn(
-            f"Museum {number} is worth an hour; take tram {number % 9} and walk {number} "
-            "minutes from there."
-        )
-    return session
+    return add_all(session, chat(60))
 
 
 @pytest.fixture(scope="module")
@@ -343,19 +334,12 @@ WORD = "Quittengelee"
 
 
 @pytest.mark.parametrize(
-    ("kept", "said", "clears"),
-    [
-        ("memory", "system", True),
-        ("memory", "rule", False),
-        ("file", "system", False),
-        ("file", "rule", True),
-    ],
+    ("said", "clears"), [("system", True), ("rule", True), ("system", False), ("rule", False)]
 )
 def test_forgetting_reaches_what_children_were_told(
-    kept: str, said: str, tmp_path: Path, *, clears: bool
+    store: SessionStore, said: str, tmp_path: Path, *, clears: bool
 ) -> None:
     """System turns and rules are forgotten in children, their forks, and children of those."""
-    store = SQLiteStore(tmp_path / "trip.db") if kept == "file" else InMemoryStore()
     session = ContextSession(max_tokens=4000, counter=WORDS, store=store, session_id="trip")
     session.add_system(f"The key is {WORD}." if said == "system" else "You help.")
     session.add_user_turn("Plan it. From now on, never suggest a flight.")
@@ -403,10 +387,8 @@ def test_forgetting_spares_the_rule_of_another_message() -> None:
     assert told.text in [turn.text for turn in child.log()]
 
 
-@pytest.mark.parametrize("kept", ["memory", "file"])
-def test_forgetting_spares_other_conversations_of_the_day(kept: str, tmp_path: Path) -> None:
+def test_forgetting_spares_other_conversations_of_the_day(store: SessionStore) -> None:
     """Imported turns may have times to the day, the same ids and even the same words."""
-    store = SQLiteStore(tmp_path / "a.db") if kept == "file" else InMemoryStore()
     ann, ben = (
         ContextSession(
             max_tokens=4_000,

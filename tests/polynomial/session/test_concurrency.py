@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
-from time import sleep
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector
 from polycontext.window import ContextWindow
 from tests.house import sizes
-from tests.polynomial.conversations import WORDS, add_all, chat, document, recount, whole, words
+from tests.polynomial.conversations import WORDS, add_all, chat, document, whole, words
 from tests.polynomial.session.faulty import FaultyAsyncStore
 
 REFUSED = "a summariser, classifier, companion or listener writes to the session that it works for"
@@ -164,17 +163,9 @@ ways = pytest.mark.parametrize(
 
 
 @ways
-def test_helpers_may_read(way: str, tasks: bool) -> None:
-    """Summariser, classifier, companion and listener may read the session while they are called."""
-    helper = Helper(way)
-    helper.run(reading, tasks=tasks)
-    assert sum(each is not None for each in helper.came_to) == 1
-    assert helper.session.log()[-1].text == "and now?"
-    check_sound(helper.session)
-
-
-@ways
-def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_helpers_may_read_and_may_not_write(
+    way: str, tasks: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     """A write by a helper raises an error, loses or doubles nothing, and the session can continue.
 
     A summariser loses its gist, a listener nothing, and the others make the write that called them
@@ -183,9 +174,13 @@ def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureF
     helper = Helper(way)
     session = helper.session
     before, turns = whole(session), len(session.log())
-    inside: Act = lambda session: (  # noqa: E731
-        session.aadd_user_turn if way == "asummariser" else session.add_user_turn
-    )("from inside")
+    read = list[object]()
+
+    def inside(session: ContextSession) -> Any:
+        read.append(reading(session))
+        write = session.aadd_user_turn if way == "asummariser" else session.add_user_turn
+        return write("from inside")
+
     refused = way in ("classifier", "companion")
     if refused:
         with pytest.raises(SessionWriteError, match=REFUSED):
@@ -200,6 +195,7 @@ def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureF
         rejected = [record for record in caplog.records if REFUSED in record.message]
         assert bool(rejected) is way.endswith("summariser")
     assert not any(helper.came_to)
+    assert len(read) == 1
     assert len(session.log()) == turns + (not refused)
     session.add_user_turn("and on")
     assert session.log()[-1].text == "and on"
@@ -228,63 +224,7 @@ def test_what_a_helper_begins_may_write_afterwards(way: str) -> None:
     check_sound(helper.session)
 
 
-# --- slow and failing summarisers ----------------------------------------------------------
-
-
-class SlowSummariser:
-    """Take its time, and say who is waiting."""
-
-    def __init__(self) -> None:
-        self.started, self.go_on = asyncio.Event(), asyncio.Event()
-
-    async def write(self, turns: Sequence[object], max_tokens: int) -> str:
-        """Return a short text when told to."""
-        self.started.set()
-        await self.go_on.wait()
-        return f"{len(turns)} turns were said"
-
-
-@pytest.mark.parametrize("write", ["acompress", "aadd while pressured", "aadd over the budget"])
-def test_a_cancelled_summary_changes_nothing(write: str) -> None:
-    """Cancelling during a summary leaves window, state, ledger, log and journal unchanged."""
-
-    async def scene() -> None:
-        summariser = SlowSummariser()
-        session = add_all(session_with(summariser.write), chat(13 if "over" in write else 15, 45))
-        before = whole(session)
-        work = (
-            session.acompress()
-            if write == "acompress"
-            else session.aadd_user_turn(words(400, "big"))
-        )
-        task = asyncio.create_task(work)
-        await summariser.started.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert whole(session) == before
-        summariser.go_on.set()
-        await session.aadd_user_turn(words(400, "big"))
-        assert len(session.log()) == len(before[3]) + 1  # type: ignore[arg-type]
-
-    asyncio.run(scene())
-
-
-def test_a_failing_summariser_costs_its_own_gist_only() -> None:
-    """If the summariser fails the extractive one steps in, and the report says what happened."""
-
-    def fail(turns: object, max_tokens: int) -> str:
-        raise TimeoutError("the model did not answer")
-
-    session = add_all(session_with(fail), chat(15, 45))
-    compression = session.compress().compression
-    assert compression is not None
-    assert compression.rejections
-    reasons = [each.reason for each in compression.rejections]
-    assert all("TimeoutError: the model did not answer" in reason for reason in reasons)
-    said = {word for turn in session.log() for word in turn.text.split()}
-    assert all(said & set(turn.text.split()) for turn in session.window.all_turns() if turn.is_gist)
-    assert recount(session.messages(), WORDS) <= BUDGET
+# --- slow summarisers ----------------------------------------------------------------------
 
 
 def test_a_slow_summariser_holds_nobody_up() -> None:
@@ -457,27 +397,3 @@ def test_an_event_that_another_thread_loaded_is_its_writers_still() -> None:
     sessions[0].add_user_turn("hi")
     sessions[0].send("call")
     assert kinds(sessions[0]) == ["call", "answer"]
-
-
-def test_writers_in_a_thread_and_in_a_loop_lose_no_event_of_an_action() -> None:
-    """Each loads what the other one has stored and not yet published."""
-
-    class Slow(InMemoryStore):
-        """A store that takes time after it has stored."""
-
-        def append(self, *given: Any, **options: Any) -> None:
-            """Append, and let others load it."""
-            super().append(*given, **options)
-            sleep(0.002)
-
-    session = echoing(Slow(), auto=False)
-    session.add_user_turn("hi")
-
-    async def call() -> None:
-        await asyncio.gather(*(session.asend("call") for _ in range(15)))
-
-    in_threads(
-        lambda: [session.send("call") for _ in range(15)],
-        lambda: asyncio.run(call()),
-    )
-    assert Counter(kinds(session.history.refresh())) == {"call": 30, "answer": 30}

@@ -1,7 +1,6 @@
 """The tools by which a model reads what has left its view: answers, limits, and no side effects."""
 
 import json
-import random
 import re
 from typing import Any
 
@@ -14,9 +13,10 @@ from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.polynomial.session.context_tools import TOOL_NAMES, context_tools
 from polycontext.testing import FAST
 from polycontext.window import Part, ToolCall
-from polycontext.window.providers import Provider
-from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
+from tests.polynomial.conversations import add_all, chat
+from tests.vendors import check_request
 
+HELLO = [{"role": "user", "content": "Hello"}]
 COLOURS = ("amber", "birch", "cobalt", "denim", "ebony", "flax", "garnet", "hazel", "ivory", "jade")
 FACTS = {f"the {colour} {place}": f"{number * 7919 % 9000 + 1000}"
          for number, (colour, place) in enumerate(
@@ -31,33 +31,13 @@ def told(turns: int = 120, max_tokens: int = 1_500, **options: Any) -> ContextSe
     for what, code in FACTS.items():
         session.add_user_turn(f"By the way, {what} opens with {code}.")
         session.add_assistant_turn("I see.")
-    dice = random.Random(7)  # noqa: S311 - nothing here is a secret
-    for number in range(turns):
-        words = " ".join(dice.choice(COLOURS) + str(dice.randrange(900)) for _ in range(12))
-        session.add_user_turn(f"Room {number} has {words}. Which of them is first?")
-        session.add_assistant_turn(
-            f"In room {number}, {words.split()[dice.randrange(12)]} comes first, since it is "
-            "by the door."
-        )
-    return session
+    return add_all(session, chat(2 * turns))
 
 
 @pytest.fixture(scope="module")
 def long() -> ContextSession:
     """Return a session of some hundred turns, to be read."""
     return told()
-
-
-def test_what_is_looked_up_changes_nothing(long: ContextSession) -> None:
-    """The conversation is the very same value: view, classes, epoch and journal."""
-    before = long.conversation
-    for name, arguments in (
-        ("context_search", {"query": "garnet"}),
-        ("context_recall", {"ids": ["t2"]}),
-        ("context_describe", {}),
-    ):
-        assert long.call_tool(name, arguments)
-    assert long.conversation is before
 
 
 def test_a_search_tells_what_left_before_what_is_seen(long: ContextSession) -> None:
@@ -202,7 +182,9 @@ def test_what_the_caller_got_wrong_is_an_error_of_its_own(long: ContextSession) 
 @given(
     name=st.sampled_from(sorted(TOOL_NAMES)),
     query=st.one_of(
-        st.none(), st.text(max_size=30), st.sampled_from(["garnet gate", "room 7", '"opens with"'])
+        st.none(),
+        st.text(max_size=30),
+        st.sampled_from(["garnet gate", "m7_3 m8_1", '"opens with"']),
     ),
     ids=st.lists(
         st.one_of(
@@ -218,43 +200,28 @@ def test_what_the_caller_got_wrong_is_an_error_of_its_own(long: ContextSession) 
 def test_no_answer_is_longer_than_it_may_be(  # noqa: PLR0917 - hypothesis names them
     long: ContextSession, name: str, query: Any, ids: Any, limit: Any, most: int
 ) -> None:
-    """Whatever is asked, the answer is a text within its tokens; the same again is the same."""
-    asked = {"query": query, "ids": ids, "limit": limit}
+    """Whatever is asked, the answer is a text within its tokens, and nothing changes."""
+    asked, before = {"query": query, "ids": ids, "limit": limit}, long.conversation
     answer = long.call_tool(name, asked, max_tokens=most)
     assert answer
     assert long.window.counter.count(answer) <= most
     assert long.call_tool(name, json.dumps(asked), max_tokens=most) == answer
+    assert long.conversation is before
 
 
-def test_each_provider_takes_its_definitions() -> None:
-    """A strict provider of each format accepts the definitions and a call of one of them."""
-    hello: Any = [{"role": "user", "content": "Hello"}]
-    chat = StrictChat(
-        lambda request: {
-            "tool_calls": [{"function": {"name": "context_describe", "arguments": "{}"}}]
-        }
-    )
-    assert chat.create({"model": "gpt-5.6", "messages": hello, "tools": context_tools()})[
-        "choices"
-    ][0]["message"]["tool_calls"]
-    responses = StrictResponses(
-        lambda request: [{"type": "function_call", "name": "context_describe", "arguments": "{}"}]
-    )
-    output = responses.create(
-        {"model": "gpt-5.6", "input": hello, "tools": context_tools(Provider.RESPONSES)}
-    )["output"]
-    assert output[0]["name"] == "context_describe"
-    anthropic = StrictAnthropic(
-        lambda request: [{"type": "tool_use", "name": "context_describe", "input": {}}]
-    )
-    asked = {
-        "model": "claude-sonnet-5",
-        "max_tokens": 100,
-        "messages": hello,
-        "tools": ContextSession("claude-sonnet-5").tools(),
-    }
-    assert anthropic.create(asked)["content"][0]["name"] == "context_describe"
-    assert {tool["name"] for tool in context_tools("anthropic")} == TOOL_NAMES
+@pytest.mark.parametrize(
+    ("provider", "beside"),
+    [
+        ("openai", {"messages": HELLO}),
+        ("openai-responses", {"input": HELLO}),
+        ("anthropic", {"messages": HELLO, "max_tokens": 100}),
+    ],
+)
+def test_each_provider_takes_its_definitions(provider: str, beside: dict[str, Any]) -> None:
+    """A strict provider of each format accepts the definitions; a session has its own format."""
+    tools = ContextSession(8_000, provider=provider).tools()
+    assert tools == context_tools(provider)
+    check_request({"model": "any", "tools": tools, **beside}, provider)
 
 
 def test_definitions_are_the_callers_own() -> None:

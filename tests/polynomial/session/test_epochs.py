@@ -18,15 +18,11 @@ from tests.vendors import check_request
 WORDS = "Step {0} changed src/module.py, and test {1} failed with code 7. " * 4
 
 
-def thought(number: int, words: int = 20, provider: str = "anthropic") -> Part:
+def thought(number: int, words: int = 20) -> Part:
     """Return thinking that only behind its prefix is valid."""
-    kind = "thinking" if provider == "anthropic" else "reasoning"
-    return Part(
-        provider,
-        json.dumps(
-            {"type": kind, "thinking": f"so {number} " * words, "signature": f"sig{number}"}
-        ),
-    )
+    said = f"so {number} " * words
+    block = {"type": "thinking", "thinking": said, "signature": f"sig{number}"}
+    return Part("anthropic", json.dumps(block))
 
 
 def picture(number: int) -> Part:

@@ -10,12 +10,12 @@ from attrs import evolve
 
 from polycontext.polynomial import ContextSession, StoreError
 from polycontext.polynomial.journal import erasure, is_erased
-from polycontext.polynomial.stores import InMemoryStore, Rewritten, SQLiteStore
+from polycontext.polynomial.stores import Rewritten, SessionStore, SQLiteStore
 from polycontext.pressure import default_summariser
 from polycontext.window import Turn
 from tests.erasures import faults_of
 from tests.house import seeds
-from tests.polynomial.conversations import WORDS, session_of, texts
+from tests.polynomial.conversations import WORDS, call, result, session_of, texts
 
 LONG = " ".join(f"word{number}" for number in range(1200))
 
@@ -48,47 +48,40 @@ def test_a_truncated_turn_expires_and_the_session_opens(tmp_path: Path) -> None:
         assert "word" not in session.window.all_turns()[0].text
 
 
-def test_a_document_loses_the_quoted_text() -> None:
-    """In all its states; what else it holds stays."""
-    session = session_of(900)
-    session.add_user_turn("The code of the safe is 4711.")
-    for value in ("The code of the safe is 4711.", "Note: The code of the safe is 4711. Keep it."):
-        change = {"op": "add", "path": "", "value": {"note": value, "seats": 2}}
-        session.documents.patch("order", _always([change]))
-    assert session.history.forget("t1")
-    assert session.documents.get("order") == {"note": "Note: [forgotten] Keep it.", "seats": 2}
-    assert "4711" not in repr(session.history.events())
+def test_a_document_loses_the_quoted_text(tmp_path: Path) -> None:
+    """In values, in keys, and in the paths that lead to them; what else it holds stays.
 
-
-def test_a_document_loses_the_quoted_text_in_its_keys(tmp_path: Path) -> None:
-    """And in the paths that lead to them; keys that quote different texts stay apart."""
+    Keys that quote different texts stay apart.
+    """
     path = tmp_path / "chat.db"
     said = "The code a/b~c of the safe is 4711.", "The code of the door is 4712."
     with ContextSession.open(path, "s", max_tokens=900, counter=WORDS) as session:
         for text in said:
             session.add_user_turn(text)
-        session.documents.patch(
-            "order", _always([{"op": "add", "path": "", "value": {said[0]: 1}}])
-        )
+        order = {"note": f"Note: {said[0]} Keep it.", said[0]: 1}
+        session.documents.patch("order", _always([{"op": "add", "path": "", "value": order}]))
         steps = [text.replace("~", "~0").replace("/", "~1") for text in said]
         changes = [{"op": "add", "path": f"/{step}", "value": 2} for step in steps]
         session.documents.patch("order", _always(changes))
         assert session.history.forget("t1")
-        assert session.documents.get("order") == {"[forgotten]": 2, said[1]: 2}
+        kept = {"note": "Note: [forgotten] Keep it."}
+        assert session.documents.get("order") == {**kept, "[forgotten]": 2, said[1]: 2}
         assert session.history.forget("t2")
-        assert session.documents.get("order") == {"[forgotten]": 2, "[forgotten] 2": 2}
+        assert session.documents.get("order") == {**kept, "[forgotten]": 2, "[forgotten] 2": 2}
     assert b"471" not in path.read_bytes()
 
 
-@pytest.mark.parametrize("location", ["memory", "file"])
-def test_forgetting_a_turn_leaves_those_that_came_with_it(location: str, tmp_path: Path) -> None:
+def test_forgetting_a_turn_leaves_those_that_came_with_it(store: SessionStore) -> None:
     """Turns that were added at once have one time, and may have the same words, or none."""
-    store = SQLiteStore(tmp_path / "chat.db") if location == "file" else InMemoryStore()
     session = ContextSession(8000, counter=WORDS, store=store)
     session.extend(
         [
             {"role": "user", "content": "Look for both."},
-            *(message for name in ("plums", "pears") for message in _looked_for(name)),
+            *(
+                message
+                for name in ("plums", "pears")
+                for message in (call(name), result(name, "none"))
+            ),
         ]
     )
     session.history.fork("other")
@@ -99,15 +92,6 @@ def test_forgetting_a_turn_leaves_those_that_came_with_it(location: str, tmp_pat
     for log in (session.log(), fork.log()):
         assert [is_erased(turn) for turn in log] == [False, True, False, False, True]
         assert (log[2], log[3]) == (before[2], before[3])
-
-
-def _looked_for(name: str) -> list[dict[str, object]]:
-    """Return a call without words, and its result."""
-    call = {"name": "search", "arguments": f'{{"for": "{name}"}}'}
-    return [
-        {"role": "assistant", "tool_calls": [{"id": name, "type": "function", "function": call}]},
-        {"role": "tool", "tool_call_id": name, "content": "none"},
-    ]
 
 
 @pytest.mark.parametrize("chosen", ["t1", "t4"])

@@ -5,6 +5,7 @@ A session is either unchanged, or what its store has.
 
 import asyncio
 import json
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -17,12 +18,10 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.events import TurnEvent
 from polycontext.window import ContextItem
 from tests.house import seeds
-from tests.polynomial.conversations import words
+from tests.polynomial.conversations import assistant, result, user, words
 from tests.polynomial.session.faulty import FAULTS, FaultyAsyncStore, FaultyStore, Living, seeded
 
 CHUNK, LENGTH = 100, 10
-chunks = pytest.mark.parametrize("chunk", seeds(1, 2, 20))
-
 TRAVELS = ("rewind", "edit", "regenerate")
 SPOKEN = (
     "add_user_turn",
@@ -81,12 +80,11 @@ class Caller:
             return Call("add_tool_turn", (text,), {"tool_call_id": open_calls[0]}, mark)
         known: list[str] = [*session.window.linearity, "unknown"]
         last = [turn.resource_id for turn in session.log()[-4:]]
-        result = {"role": "tool", "tool_call_id": "x", "content": "?"}
         messages = [
-            {"role": "user", "content": text},
-            {"role": "assistant", "content": self._text()[1]},
-            {"role": "user", "content": "on"},
-            result if random.random() < 0.1 else {"role": "assistant", "content": "so"},
+            user(text),
+            assistant(self._text()[1]),
+            user("on"),
+            result("x", "?") if random.random() < 0.1 else assistant("so"),
         ]
         calls = [{"id": f"{mark}/{n}", "name": "look", "input": {}} for n in range(2)]
         items = [(ContextItem(self._text()[1], "text"), source) for source in ("a.txt", "c.txt")]
@@ -177,47 +175,43 @@ def spoil(living: Living) -> None:
     living.store.fault = living.random.choice(FAULTS) if living.random.random() < 0.35 else None
 
 
-@chunks
-def test_a_failing_store_changes_nothing(chunk: int) -> None:
-    """A failing store changes nothing in memory, and a lost write is seen after the next one."""
-    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK, 2):
-        living = Living(FaultyStore(), seeded(seed), watched=seed % 4 == 0)
+def blocking(call: Call, session: ContextSession) -> None:
+    """Call the method."""
+    call.on(session)
+
+
+def as_task(call: Call, session: ContextSession) -> None:
+    """Call its twin, and await it."""
+    asyncio.run(call.twin_on(session))
+
+
+@pytest.mark.parametrize("chunk", seeds(1, 2, 20))
+@pytest.mark.parametrize(
+    ("first", "store", "run"), [(0, FaultyStore, blocking), (1, FaultyAsyncStore, as_task)]
+)
+def test_a_failing_store_changes_nothing(
+    chunk: int,
+    first: int,
+    store: type[FaultyStore],
+    run: Callable[[Call, ContextSession], None],
+) -> None:
+    """A failing store changes nothing in memory, and a lost write is seen after the next one.
+
+    The same holds for the async twins, over a store that yields before and after each access.
+    """
+    for seed in range(chunk * CHUNK + first, (chunk + 1) * CHUNK, 2):
+        living = Living(store(), seeded(seed), watched=seed // 2 % 2 == 0)
         caller = Caller(living)
         for _ in range(LENGTH):
             attempt = Attempt(living, caller.next())
             spoil(living)
             try:
-                attempt.call.on(living.session)
+                run(attempt.call, living.session)
             except (OSError, PolycontextError):
                 attempt.failed()
             else:
                 attempt.succeeded()
         healthy_end(living)
-
-
-@chunks
-def test_a_failing_store_changes_nothing_for_tasks(chunk: int) -> None:
-    """The same holds for the async twins, over a store that yields before and after each access."""
-
-    async def life(seed: int) -> None:
-        living = Living(FaultyAsyncStore(), seeded(seed), watched=seed % 4 == 1)
-        caller = Caller(living)
-        for _ in range(LENGTH):
-            attempt = Attempt(living, caller.next())
-            spoil(living)
-            try:
-                await attempt.call.twin_on(living.session)
-            except (OSError, PolycontextError):
-                attempt.failed()
-            else:
-                attempt.succeeded()
-        healthy_end(living)
-
-    async def lives() -> None:
-        for seed in range(chunk * CHUNK + 1, (chunk + 1) * CHUNK, 2):
-            await life(seed)
-
-    asyncio.run(lives())
 
 
 async def was_cancelled(living: Living, call: Call, pauses: int) -> bool:

@@ -9,32 +9,19 @@ from typing import Any
 import pytest
 
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Turn
-from tests.polynomial.conversations import WORDS, text_of
+from tests.polynomial.conversations import WORDS, chat, text_of
 
 BUDGET = 600
 Read = Counter[str]
 Way = Callable[[ContextSession, Path], ContextSession]
 
 
-def talk(length: int) -> list[Turn]:
-    """Return a conversation of so many turns, each with something of its own."""
-    roles = ("user", "assistant")
-    return [
-        Turn(
-            roles[n % 2],
-            f"Shelf s-{n} holds {n * 7 % 101} jars of plums and {n * 13 % 97} of quinces.",
-        )
-        for n in range(length)
-    ]
-
-
 def grown(length: int) -> ContextSession:
     """Return a session that has taken a list of so many turns in."""
     session = ContextSession(BUDGET, counter=WORDS)
-    session.extend(talk(length))
+    session.extend(chat(length, 12))
     return session
 
 
@@ -67,9 +54,6 @@ def in_file(
 WAYS: dict[str, Way] = {
     "a log": lambda session, _: ContextSession.history.load_turns(
         session.history.export_turns(), BUDGET, counter=WORDS
-    ),
-    "lines": lambda session, _: ContextSession.history.load(
-        session.history.export(), InMemoryStore(), "again", BUDGET, counter=WORDS
     ),
     "lines into a file": in_file,
     "a file, opened with less room": lambda session, folder: in_file(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from polycontext import ContextMachine, ContextSession
-from polycontext.base import InvalidOptionError, guesses
+from polycontext import ContextSession
+from polycontext.base import guesses
 from polycontext.testing import FAST
 
 CALLS = [
@@ -117,10 +117,3 @@ class Flying(ContextSession):
     def wings(self) -> str:
         """Fail."""
         raise AttributeError("FLYING")
-
-
-def test_a_machine_is_made_with_a_window() -> None:
-    """A number of tokens is refused at once, not by the first event."""
-    size: Any = 8000
-    with pytest.raises(InvalidOptionError, match="Use a ContextWindow, such as ContextWindow"):
-        ContextMachine(size)

@@ -12,7 +12,7 @@ from polycontext.base import InvalidDataError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
 from tests.polynomial.conversations import WORDS, add_all, document, lines_of, tool_atom, words
-from tests.polynomial.session.faulty import Ticking, seeded
+from tests.polynomial.session.faulty import Ticking
 
 BUDGET = 340
 Json = dict[str, Any]
@@ -216,30 +216,3 @@ def test_an_impossible_journal_is_not_loaded(name: str) -> None:
     assert refusal.value.path.partition(".")[0] == f"line {number + 2}"
     assert refusal.value.what
     assert refusal.value.legal
-
-
-def test_no_journal_is_replayed_halfway() -> None:
-    """A shuffled, cut or repeated journal either loads and saves unchanged, or is refused."""
-    random, refused = seeded(11), 0
-    for _ in range(100):
-        data = json.loads(honest())
-        events: list[Json] = data["events"]
-        for _ in range(random.randrange(1, 3)):
-            one, other = random.randrange(len(events)), random.randrange(len(events))
-            match random.randrange(4):
-                case 0:
-                    del events[one]
-                case 1:
-                    events.insert(other, deepcopy(events[one]))
-                case 2:
-                    events[one], events[other] = events[other], events[one]
-                case _:
-                    events[one]["state"] = random.choice([*ContextState]).value
-        try:
-            session = loaded(data)
-        except InvalidDataError as refusal:
-            assert refusal.path.startswith("line ")
-            refused += 1
-        else:
-            assert document(session)["events"] == events
-    assert refused > 66

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession
-from polycontext.window import InvalidMessagesError, OrderError
+from polycontext.window import InvalidMessagesError
+from tests.polynomial.conversations import call, result, user
 
 ANSWERS: dict[str, list[list[Any]]] = {
     "anthropic": [
-        [{"role": "user", "content": "Look."}],
+        [user("Look.")],
         [
             {
                 "role": "assistant",
@@ -36,25 +37,13 @@ ANSWERS: dict[str, list[list[Any]]] = {
         ],
     ],
     "openai": [
-        [{"role": "user", "content": "Look."}],
-        [
-            {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [
-                    {"id": i, "type": "function", "function": {"name": "look", "arguments": "{}"}}
-                    for i in ("a", "b")
-                ],
-            }
-        ],
-        [{"role": "tool", "tool_call_id": "b", "content": "two"}],
-        [
-            {"role": "tool", "tool_call_id": "a", "content": "one"},
-            {"role": "user", "content": "And?"},
-        ],
+        [user("Look.")],
+        [call("a", "b")],
+        [result("b", "two")],
+        [result("a", "one"), user("And?")],
     ],
     "openai-responses": [
-        [{"role": "user", "content": "Look."}],
+        [user("Look.")],
         [
             {"type": "function_call", "call_id": call_id, "name": "look", "arguments": "{}"}
             for call_id in ("a", "b")
@@ -62,7 +51,7 @@ ANSWERS: dict[str, list[list[Any]]] = {
         [{"type": "function_call_output", "call_id": "b", "output": "two"}],
         [
             {"type": "function_call_output", "call_id": "a", "output": "one"},
-            {"role": "user", "content": "And?"},
+            user("And?"),
         ],
     ],
 }
@@ -104,14 +93,3 @@ def test_a_result_of_no_open_call_is_refused(provider: str) -> None:
         session.extend(first, provider)
     assert session.history.revision == 3
     session.extend(rest, provider)
-
-
-@pytest.mark.parametrize("provider", ANSWERS)
-def test_anything_but_results_waits_for_them(provider: str) -> None:
-    """The user speaks when the calls are answered."""
-    ask, answer, *_ = ANSWERS[provider]
-    session = ContextSession(10_000)
-    session.extend([*ask, *answer], provider)
-    with pytest.raises((InvalidMessagesError, OrderError)):
-        session.extend(ask, provider)
-    assert session.window.open_calls == ("a", "b")

@@ -58,13 +58,3 @@ def test_every_id_is_found_whatever_its_number(
     for log, names in ((kept, mine), (other, theirs)):
         assert [log.place(name) for name in names] == list(range(len(names)))
         assert not any(log.knows(name) for name in {*first, *second, "t41"} - {*names})
-
-
-def test_rising_numbers_need_no_index() -> None:
-    """A thousand turns with a window's numbering, and gists between them, need no table of ids."""
-    log = Log()
-    for number in range(1, 1_001):
-        if number % 50:
-            log = log.append(said(f"t{number}"))
-    assert [log.place(turn.resource_id) for turn in log] == list(range(len(log)))
-    assert log._places == {}

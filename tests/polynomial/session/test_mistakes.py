@@ -18,9 +18,9 @@ from polycontext import ContextMachine, ExtractiveSummariser, ToolCall, Turn
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.linearity import DemotionError, UnknownResourceError, keep_last
 from polycontext.models import OpenAISummariser
-from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
+from polycontext.polynomial import ContextInput, ContextOverflowError, IllegalDirectionError
 from polycontext.polynomial.stores import InMemoryStore
-from polycontext.pressure import ConflictError, ContextProjector, Signals
+from polycontext.pressure import ContextProjector, Signals
 from polycontext.testing import FAST
 from polycontext.window import (
     InvalidMessagesError,
@@ -42,7 +42,6 @@ limit_to_last: Any = keep_last
 HELLO = Turn("user", "Hello")
 USER: Any = {"role": "user", "content": "Hello"}
 CALL: Any = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-SDK_CALL = SimpleNamespace(id="c1", function=SimpleNamespace(name="search", arguments="{}"))
 ANSWER: Any = SimpleNamespace(model_dump=lambda **_: {"role": "assistant", "content": "Yes."})
 RESPONSE: Any = SimpleNamespace(choices=[SimpleNamespace(message=ANSWER)])
 UNAWAITED: Any = Future(loop=SimpleNamespace(get_debug=bool))  # type: ignore[arg-type]
@@ -80,6 +79,21 @@ def summarised(summariser: Any) -> Mistake:
 def waiting(act: Mistake) -> Mistake:
     """Return a mistake that is made while a tool call is open, in a session of its own."""
     return lambda _: act(begun(CALL))
+
+
+def patched(patch: Any) -> Mistake:
+    """Return the mistake of taking this for a patch of a document."""
+    return lambda session: session.documents.patch("count", lambda _: patch)
+
+
+def keyed(key: Any) -> Mistake:
+    """Return the mistake of giving a command this idempotency key."""
+    return lambda session: session.add_user_turn("one", idempotency_key=key)
+
+
+def closed(reason: Any) -> Mistake:
+    """Return the mistake of closing open calls for this reason."""
+    return waiting(lambda session: session.close_open_calls(reason))
 
 
 async def later(turns: Any, max_tokens: int) -> str:
@@ -156,6 +170,13 @@ MISTAKES: list[tuple[type[Exception], str, Mistake]] = [
     (InvalidOptionError, r"Use Prices .*prices_of\(\"gpt-5\"\)", made(prices="gpt-5")),
     (InvalidTurnError, r"float is not a datetime\. Use .*now\(UTC\)", made(clock=time.time)),
     (InvalidOptionError, r"not an instance: machine=", made(machine=ContextMachine())),
+    (
+        InvalidOptionError,
+        "Use a ContextWindow, such as ContextWindow",
+        lambda _: ContextMachine(HUGE),
+    ),
+    (InvalidOptionError, "embed", made(embedder="wordllama")),
+    (InvalidOptionError, "embed", made(embedder=SimpleNamespace(embed=list))),
     (InvalidOptionError, r"Watcher\(\)\], and no classes or functions", made(listeners=[Mock])),
     (InvalidOptionError, r"in_order = False\. Use an error", machine(lambda self, step: False)),
     (
@@ -210,7 +231,6 @@ MISTAKES: list[tuple[type[Exception], str, Mistake]] = [
         lambda _: ContextSession(4000).add_tool_turn("seen", tool_call_id="c1"),
     ),
     (IllegalDirectionError, "from_messages", lambda _: ContextSession().add_assistant_turn("Hi")),
-    (ConflictError, "Pass the whole list, or rewind=True", lambda s: s.sync([HELLO], rewind=False)),
     # what is asked of a session
     (UnknownNameError, r"Did you mean 'openai'\? Use openai,", lambda s: s.messages("gpt-4o")),
     (UnknownNameError, r"Did you mean 'assistant_turn'\?", lambda s: s.send("assistant", "Hello")),
@@ -231,8 +251,36 @@ MISTAKES: list[tuple[type[Exception], str, Mistake]] = [
         lambda _: ContextSession.history.load("backup.jsonl"),
     ),
     (InvalidDataError, "schema", lambda _: ContextSession.history.load("{}")),
+    (InvalidDataError, "nowhere", patched([{"op": "remove", "path": "/nowhere"}])),
+    (InvalidDataError, "not JSON", patched([{"op": "add", "path": "", "value": Mock()}])),
+    (InvalidDataError, "is not a list", patched("no patch")),
+    (InvalidOptionError, "name = ''", lambda s: s.documents.patch("", any_)),
+    (InvalidOptionError, "change = None", lambda s: s.documents.patch("x", None)),
+    (InvalidOptionError, "text = None", lambda s: s.rules.add(None)),
+    (InvalidOptionError, "text = ''", lambda s: s.rules.add("")),
+    (InvalidOptionError, "kind = 'law'", lambda s: s.rules.add("Be brief.", kind="law")),
+    (InvalidOptionError, "there is none", lambda s: s.rules.revoke("t1:1")),
+    (InvalidOptionError, "there is none", lambda s: s.rules.remove(["t1:1"])),
     (InvalidOptionError, "path comes first", lambda s: s.open("nowhere/customer", "zz.db")),
     (InvalidOptionError, "the task comes first", lambda s: s.child("research-1", "Find a train.")),
+    *((InvalidOptionError, "idempotency_key = ", keyed(key)) for key in ("", 7, "a\nb", "x" * 201)),
+    *((InvalidOptionError, "reason = ", closed(reason)) for reason in ("", "  ", None, 7)),
+    (InvalidOptionError, "days=, max_bytes= or both", lambda s: s.history.retain()),
+    (InvalidOptionError, "days = -1", lambda s: s.history.retain(days=-1)),
+    (InvalidOptionError, "days = '7'", lambda s: s.history.retain(days="7")),
+    (InvalidOptionError, "max_bytes = 1.5", lambda s: s.history.retain(max_bytes=1.5)),
+    (InvalidOptionError, "moment = -1", lambda s: s.history.at(-1)),
+    (InvalidOptionError, "moment = 9", lambda s: s.history.rewind(9)),
+    (InvalidOptionError, "moment = None", lambda s: s.history.at(None)),
+    (InvalidOptionError, "zone", lambda s: s.history.at(datetime(2026, 1, 1))),  # noqa: DTZ001
+    (UnknownResourceError, "nobody", lambda s: s.history.at("nobody")),
+    (UnknownResourceError, "nobody", lambda s: s.history.edit("nobody", "Hello")),
+    (InvalidOptionError, "is of the assistant", lambda s: s.history.edit("t2", "Hello")),
+    (UnknownResourceError, "nobody", lambda s: s.history.forget("nobody")),
+    (InvalidOptionError, "resource_id = None", lambda s: s.history.forget(None)),
+    (InvalidOptionError, "event = None", lambda s: s.send(None)),
+    (InvalidOptionError, "rewind", lambda s: s.send(ContextInput.rewind(s.window))),
+    (InvalidOptionError, "the user has said", lambda _: ContextSession().history.regenerate()),
     (ContextOverflowError, "9,000 tokens needs .* Shorten it", lambda s: s.view(reserve=9000)),
 ]
 WORKING: list[Mistake] = [
@@ -291,15 +339,6 @@ def test_what_is_no_mistake_works(act: Mistake) -> None:
     assert all(message["role"] != "system" for message in session.messages(allow_open=True))
 
 
-def test_an_sdks_calls_are_calls() -> None:
-    """Whatever shape they came in, they are what was called."""
-    session = begun(SDK_CALL, {"id": "c2", "name": "look", "input": {"at": 1}})
-    assert session.window.all_turns()[-1].tool_calls == (
-        ToolCall("c1", "search", "{}"),
-        ToolCall("c2", "look", '{"at":1}'),
-    )
-
-
 def test_a_failing_summariser_of_a_projection_is_told(caplog: pytest.LogCaptureFixture) -> None:
     """As in a session, an extract replaces the summary, and a warning says why."""
     messages = [{"role": "user", "content": f"Build {number} passed."} for number in range(60)]
@@ -313,14 +352,6 @@ def test_a_threshold_may_be_one_number(share: float) -> None:
     """The number is the high mark, and compression aims at four fifths of it."""
     threshold = ContextSession(1000, counter=FAST, threshold=share).policy.threshold
     assert (threshold.high(), threshold.low) == (share, share * 0.8)
-
-
-def test_a_projection_counts_no_reserve() -> None:
-    """What is kept free for the reply is reported beside the tokens of the request."""
-    one = project([USER], 1000, reserve=400, counter=FAST)
-    assert one.tokens_before == one.tokens_after == project([USER], 1000, counter=FAST).tokens_after
-    assert (one.reserve, one.reached, one.report()["reserve"]) == (400, True, 400)
-    assert project([USER], "gpt-4o").tokens_before < 20
 
 
 def test_a_function_gets_earlier_summaries_without_their_frame() -> None:

@@ -43,36 +43,19 @@ def gists(session: ContextSession) -> list[Turn]:
     return [turn for edit in edits for splice in edit.splices for turn in splice.turns]
 
 
-def written(session: ContextSession) -> list[list[Any]]:
-    """Return the sources of every gist as they are saved."""
-    events = document(session)["events"]
-    edits = [event["edit"] for event in events if event["event"] == "CompressEvent"]
-    return [
-        turn["sources"]
-        for edit in edits
-        for splice in edit.get("splices", [])
-        for turn in splice.get("turns", [])
+def saved_gists(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return every gist that a compression made, as it is saved."""
+    splices = [
+        each for event in data["events"] for each in event.get("edit", {}).get("splices", [])
     ]
-
-
-def changed(session: ContextSession, number: int, sources: Any) -> str:
-    """Return the saved session with other sources of its gist number `number`."""
-    data = document(session)
-    edits = [event["edit"] for event in data["events"] if event["event"] == "CompressEvent"]
-    [
-        turn
-        for edit in edits
-        for splice in edit.get("splices", [])
-        for turn in splice.get("turns", [])
-    ][number]["sources"] = sources
-    return lines_of(data)
+    return [turn for splice in splices for turn in splice.get("turns", [])]
 
 
 @pytest.mark.gate
 @pytest.mark.no_cover
 def test_the_text_of_a_gist_s_sources_does_not_grow() -> None:
     """After 600 turns a gist's sources take as few ranges as after 150, and no ids."""
-    told = [json.dumps(sources) for sources in written(grown(600))]
+    told = [json.dumps(gist["sources"]) for gist in saved_gists(document(grown(600)))]
     assert max(map(len, told[-10:])) < 4 * max(map(len, told[:10]))
     assert '"' not in "".join(told)
 
@@ -81,11 +64,8 @@ def test_lists_of_ids_load() -> None:
     """A session whose gists list every source id loads and saves unchanged."""
     session = grown(120)
     data = document(session)
-    lists = iter(gists(session))
-    for event in data["events"]:
-        for splice in event.get("edit", {}).get("splices", []):
-            for turn in splice.get("turns", []):
-                turn["sources"] = [*next(lists).sources]
+    for saved, gist in zip(saved_gists(data), gists(session), strict=True):
+        saved["sources"] = [*gist.sources]
     loaded = ContextSession.history.load(lines_of(data), counter=FAST)
     assert loaded.conversation == session.conversation
     assert document(loaded) == data
@@ -116,8 +96,10 @@ FAULTS: dict[str, tuple[Any, str]] = {
 def test_sources_that_make_no_sense_are_refused(name: str) -> None:
     """The error names the event and what is wrong with it."""
     sources, told = FAULTS[name]
+    data = document(grown(40))
+    saved_gists(data)[0]["sources"] = sources
     with pytest.raises(InvalidDataError, match=rf"line \d+.*{told}"):
-        ContextSession.history.load(changed(grown(40), 0, sources), counter=FAST)
+        ContextSession.history.load(lines_of(data), counter=FAST)
 
 
 def test_a_turn_that_came_in_is_not_told_by_ranges() -> None:

@@ -116,20 +116,6 @@ def test_a_forgotten_turn_takes_the_block_with_it_and_the_twin_stands() -> None:
     assert ContextSession.history.load(text_of(session)).window == session.window
 
 
-def test_a_second_summary_stands_for_the_first_ones_sources() -> None:
-    """And what is PRESERVED is said again a second time, byte for byte."""
-    session = compacted()
-    first, task = gist_of(session), session.log()[1]
-    for number in range(8, 12):
-        session.add(Turn("assistant", f"Shelf {number}, then. " * 20, parts=(thinking(number),)))
-        session.add_user_turn(f"And shelf {number}?")
-    second = committed(session)
-    assert set(first.sources) < set(second.sources)
-    assert second.level == first.level + 1
-    assert sum(turn == task for turn in session.window.all_turns()) == 1
-    assert session.window.all_turns()[1] == second
-
-
 def test_a_database_keeps_the_block_and_what_is_said_again(tmp_path: Path) -> None:
     """Told by ids: the words of a turn that is said again stand in the journal once."""
     from polycontext.polynomial.stores.sqlite import SQLiteStore  # noqa: PLC0415 - of this test

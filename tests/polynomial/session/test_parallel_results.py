@@ -1,6 +1,5 @@
 """Results of many parallel calls cost about the same each, however many there are."""
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -8,41 +7,14 @@ import pytest
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import projector
 from polycontext.pressure.ladder import ladder_of
-from tests.polynomial.conversations import WORDS, recount, texts, words
-
-Message = dict[str, Any]
+from tests.polynomial.conversations import WORDS, Message, call, recount, result, texts, user, words
 
 
 def parallel(number: int) -> list[Message]:
     """Return a question, one message with so many calls, and their results."""
     ids = [f"c{each}" for each in range(number)]
-    calls = [
-        {"id": each, "type": "function", "function": {"name": "look", "arguments": "{}"}}
-        for each in ids
-    ]
-    results = [
-        {"role": "tool", "tool_call_id": each, "content": f"{each} costs {words(9, each)}."}
-        for each in ids
-    ]
-    asked = {"role": "user", "content": "Look everything up."}
-    return [asked, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
-
-
-def by_write(size: int) -> Callable[[ContextSession, Sequence[Message]], None]:
-    """Return the addition of messages in writes of `size`, or one by one if it is 0."""
-
-    def add(session: ContextSession, messages: Sequence[Message]) -> None:
-        if not size:
-            for message in messages:
-                session.add_message(message)
-        for start in range(0, len(messages), size) if size else ():
-            session.extend(messages[start : start + size])
-
-    return add
-
-
-WRITES = {"at once": by_write(10_000), "one by one": by_write(0), "by threes": by_write(3)}
-writes = pytest.mark.parametrize("add", WRITES.values(), ids=WRITES.keys())
+    results = [result(each, f"{each} costs {words(9, each)}.") for each in ids]
+    return [user("Look everything up."), call(*ids), *results]
 
 
 @pytest.fixture
@@ -58,14 +30,15 @@ def ladders(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return built
 
 
-@writes
+@pytest.mark.parametrize("size", [1, 3, 10_000])
 @pytest.mark.parametrize("number", [100, 400])
 def test_room_for_results_that_overfill_the_view_is_made_a_fixed_number_of_times(
-    add: Callable[[ContextSession, Sequence[Message]], None], number: int, ladders: list[object]
+    size: int, number: int, ladders: list[object]
 ) -> None:
     """However many results come, in however many writes, few plans are made for them."""
     session, messages = ContextSession(1000, counter=WORDS), parallel(number)
-    add(session, messages)
+    for start in range(0, len(messages), size):
+        session.extend(messages[start : start + size])
     assert len(ladders) <= 40
     assert texts(session) == [each["content"] or "" for each in messages]
     assert recount(session.messages(), WORDS) <= 1000

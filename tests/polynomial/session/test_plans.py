@@ -16,9 +16,8 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
 from polycontext.testing.strategies import Move
-from polycontext.window import Part
 from tests.broken_answers import BROKEN, answered
-from tests.polynomial.conversations import WORDS, session_moves, session_of, text_of, words
+from tests.polynomial.conversations import THOUGHT, WORDS, session_moves, session_of, text_of, words
 
 SAID = "Shelves one to four hold plums."
 
@@ -192,8 +191,6 @@ def test_wherever_it_was_planned_it_lands_or_is_refused(
 
 
 # --- what a model thought before a compression that came between its request and its answer ---
-
-THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
 
 
 @pytest.mark.parametrize("between", [True, False])

@@ -8,6 +8,7 @@ from polycontext import ContextSession
 from polycontext.testing import FAST
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.providers import Provider, check
+from tests.polynomial.conversations import THOUGHT
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg"
@@ -18,9 +19,6 @@ IMAGE = Part(
     json.dumps(
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     ),
-)
-THOUGHT = Part(
-    "anthropic", json.dumps({"type": "thinking", "thinking": "A dot.", "signature": "c2ln"})
 )
 STORED = Part("openai", json.dumps({"type": "file", "file": {"file_id": "file-1"}}))
 
@@ -34,22 +32,6 @@ def seen() -> ContextSession:
     )
     session.add(Turn("tool", "closer", tool_call_id="c1", parts=[IMAGE]))
     return session
-
-
-def test_pictures_go_along_where_they_may_stand() -> None:
-    """In what the user says to everybody, in results to who takes them there."""
-    session = seen()
-    chat, responses = session.request("openai"), session.request("openai-responses")
-    assert chat.messages[0]["content"][0] == {
-        "type": "image_url",
-        "image_url": {"url": f"data:image/png;base64,{PNG}"},
-    }
-    assert responses.messages[0]["content"][0] == {
-        "type": "input_image",
-        "image_url": f"data:image/png;base64,{PNG}",
-    }
-    assert responses.messages[-1]["output"][0]["type"] == "input_image"
-    assert chat.messages[-1]["content"] == "closer"
 
 
 def test_what_stays_behind_is_told() -> None:

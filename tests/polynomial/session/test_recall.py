@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import ResourceClass, UnknownResourceError
+from polycontext.linearity import UnknownResourceError
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextSession,
@@ -46,30 +46,6 @@ def stands_verbatim(session: ContextSession, *places: int) -> bool:
     return any(list(view[start : start + len(turns)]) == turns for start in range(len(view)))
 
 
-def test_a_dropped_atom_comes_back_where_it_stood() -> None:
-    """A dropped turn comes back between its old neighbours."""
-    session = ContextSession(1000, counter=WORDS, auto=False, threshold=AdaptiveThreshold())
-    session.add_user_turn("the task")
-    session.add_assistant_turn("one", resource_class=ResourceClass.PRESERVED)
-    session.add_assistant_turn(words(9, "gone"), resource_class=ResourceClass.DROPPABLE)
-    session.add_user_turn("two", resource_class=ResourceClass.PRESERVED)
-    session.compress(0.0)
-    assert ids(session) == ["t1", "t2", "t4"]
-    session.recall(["t3"])
-    assert ids(session) == ["t1", "t2", "t3", "t4"]
-    assert session.window.all_turns() == session.log()
-
-
-def test_a_digested_tool_atom_comes_back_whole() -> None:
-    """The id of any turn of an atom brings the whole atom back in place of its digests."""
-    session = compressed(*tool_atom("search", 90, 80), target=0.07)
-    digests = [turn for turn in session.window.all_turns() if turn.is_gist]
-    assert [turn.role for turn in digests] == ["tool", "tool"]
-    session.recall(["t4"])
-    assert session.window.all_turns() == session.log()
-    assert session.window.open_calls == ()
-
-
 def test_the_id_of_a_gist_brings_all_its_sources_back() -> None:
     """Recalling a gist recalls everything it stands for, in the order of the log."""
     session = compressed(*tool_atom("search", 30), *chat(10, 20))
@@ -79,16 +55,6 @@ def test_the_id_of_a_gist_brings_all_its_sources_back() -> None:
     session.recall([gist.resource_id])
     assert all(stands_verbatim(session, int(source[1:]) - 1) for source in gist.sources)
     assert [i for i in ids(session) if i in gist.sources] == list(gist.sources)
-
-
-def test_an_unknown_id_is_refused_with_a_near_miss() -> None:
-    """Recalling an unknown id suggests a similar one and changes nothing."""
-    session = compressed(*chat(16, 20)[1:])
-    before = whole(session)
-    with pytest.raises(UnknownResourceError, match="t12") as caught:
-        session.recall(["t5", "tt12"])
-    assert "t12" in caught.value.near
-    assert whole(session) == before
 
 
 def test_recalling_what_stands_changes_nothing() -> None:

@@ -1,7 +1,7 @@
 """Receipts: what each compression took, checked against the log."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -300,49 +300,41 @@ def test_a_gist_that_another_text_signed_is_found() -> None:
     assert (found.verdict, found.what) == (Verdict.DIFFERS, "the gists, made again")
 
 
+def with_origins(session: ContextSession, change: Callable[[Any], Any]) -> list[Event]:
+    """Return the journal with other origins of its compressions."""
+    return [
+        evolve(event, origin=change(event.origin)) if isinstance(event, CompressEvent) else event
+        for event in session.history.events()
+    ]
+
+
 @pytest.mark.parametrize(
-    ("change", "what"),
+    ("change", "verdict", "what"),
     [
-        ({"after": None}, "the digests"),
-        ({"options": {"colour": "red"}}, "the gists, made again"),
-        ({"options": {"query_bonus": "red"}}, "the gists, made again"),
+        ({"after": None}, Verdict.DIFFERS, "the digests"),
+        ({"options": {"colour": "red"}}, Verdict.DIFFERS, "the gists, made again"),
+        ({"options": {"query_bonus": "red"}}, Verdict.DIFFERS, "the gists, made again"),
+        ({"version": "0.0.9"}, Verdict.OTHER_VERSION, "0.0.9"),
     ],
 )
-def test_an_origin_that_somebody_changed_is_found(change: dict[str, Any], what: str) -> None:
-    """Digests go only with an erasure, and impossible options end no check."""
+def test_an_origin_that_somebody_changed_is_found(
+    change: dict[str, Any], verdict: Verdict, what: str
+) -> None:
+    """Digests go only with an erasure, and impossible options end no check.
+
+    The views of another version are compared, but its gists are not made again.
+    """
     session = session_of()
-    changed = [
-        evolve(event, origin=evolve(event.origin, **change))
-        if isinstance(event, CompressEvent) and event.origin is not None
-        else event
-        for event in session.history.events()
-    ]
+    changed = with_origins(session, lambda origin: evolve(origin, **change))
     found = [*check_compressions(changed, session._writer.empty)]
-    assert {(each.verdict, each.what) for each in found} == {(Verdict.DIFFERS, what)}
-
-
-def test_another_version_says_so() -> None:
-    """Its views are compared, but its gists are not made again."""
-    session = session_of()
-    old = [
-        evolve(event, origin=evolve(event.origin, version="0.0.9"))
-        if isinstance(event, CompressEvent) and event.origin is not None
-        else event
-        for event in session.history.events()
-    ]
-    found = [*check_compressions(old, session._writer.empty)]
-    assert {(each.verdict, each.what) for each in found} == {(Verdict.OTHER_VERSION, "0.0.9")}
+    assert {(each.verdict, each.what) for each in found} == {(verdict, what)}
 
 
 def test_older_journals_have_receipts_that_are_partly_derived() -> None:
     """They have everything but the policy and what wrote the gists."""
     session = session_of()
     store = InMemoryStore()
-    old = [
-        evolve(event, origin=None) if isinstance(event, CompressEvent) else event
-        for event in session.history.events()
-    ]
-    store.append("old", 0, old, {})
+    store.append("old", 0, with_origins(session, lambda _: None), {})
     again = ContextSession(max_tokens=400, store=store, session_id="old")
     for receipt, whole in zip(again.history.receipts(), session.history.receipts(), strict=True):
         assert receipt.is_partial

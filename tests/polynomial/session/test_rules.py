@@ -1,6 +1,5 @@
 """`session.rules`: the rules of the user in a session, its view and its journal."""
 
-import asyncio
 import contextlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,9 +7,6 @@ from pathlib import Path
 import pytest
 
 from polycontext import ContextOverflowError, ContextSession, Turn
-from polycontext.base import InvalidOptionError
-from polycontext.pressure import ContextProjector
-from polycontext.window import TokenCounter
 
 NEVER = "Never use tables in your replies."
 
@@ -102,21 +98,6 @@ def test_an_added_rule_is_a_turn_of_the_user() -> None:
     assert [message["content"] for message in session.messages("anthropic")]
 
 
-@pytest.mark.parametrize("text", [None, "", 7])
-def test_a_rule_needs_a_text(text: object) -> None:
-    """Anything else is an error that names the argument."""
-    session = ContextSession(max_tokens=1_000)
-    with pytest.raises(InvalidOptionError, match="text"):
-        session.rules.add(text)  # type: ignore[arg-type]
-    with pytest.raises(InvalidOptionError, match="kind"):
-        session.rules.add("Be brief.", kind="law")
-    for change in (session.rules.revoke, session.rules.remove):
-        for rule_id in ("t1:1", None, ["t1:1"]):
-            with pytest.raises(InvalidOptionError, match="there is none"):
-                change(rule_id)  # type: ignore[arg-type]
-    assert session.history.revision == 0
-
-
 def test_signs_tell_rules_apart() -> None:
     """Case, spaces and the punctuation around words do not."""
     session = ContextSession(max_tokens=1_000)
@@ -157,19 +138,10 @@ def test_a_shortened_question_keeps_its_rules() -> None:
     assert NEVER in view(session)
 
 
-class Says:
-    """A summariser that says the same about everything."""
-
-    def summarise(
-        self, turns: object, max_tokens: int, *, counter: TokenCounter, query: str | None = None
-    ) -> str:
-        """Return the text of a model that lists a rule itself."""
-        return f"They talk about trains.\nConstraints:\n- {NEVER}"
-
-
 def test_the_summary_of_a_model_begins_with_the_rules() -> None:
     """A rule that the model lists, too, is said once."""
-    session = started(projector=ContextProjector(Says()))
+    said = f"They talk about trains.\nConstraints:\n- {NEVER}"
+    session = started(summariser=lambda turns, max_tokens: said)
     chat(session)
     session.compress(0.2)
     assert view(session).count(NEVER) == 1
@@ -267,17 +239,3 @@ def test_another_answer_is_to_the_question_and_not_to_a_rule() -> None:
     texts = [turn.text for turn in session.log()][-3:]
     assert texts == ["How far is it?", "Be brief.", f"This no longer applies: {NEVER}"]
     assert [rule.text for rule in session.rules.list()] == ["Be brief."]
-
-
-def test_rules_have_async_variants() -> None:
-    """`aadd`, `arevoke` and `aremove` do the same."""
-    session = ContextSession(max_tokens=2_000)
-
-    async def change() -> None:
-        await session.rules.aadd(NEVER)
-        await session.rules.aadd("Be brief.")
-        await session.rules.arevoke("t1:1")
-        await session.rules.aremove("t2:1")
-
-    asyncio.run(change())
-    assert session.rules.list() == ()

@@ -11,24 +11,16 @@ from hypothesis import strategies as st
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextMachine, ContextSession
 from polycontext.polynomial.stores import InMemoryStore
-from polycontext.pressure import ContextProjector, FixedThreshold
+from polycontext.pressure import FixedThreshold
 from polycontext.pressure.schedule import LIFETIMES, Prices, Schedule, pays_idle
-from tests.polynomial.conversations import NOON, Clock, session_of, words
+from tests.polynomial.conversations import NOON, Clock, add_all, chat, session_of
 
 MARKS = FixedThreshold(0.9, low=0.3)
 
 
-class Model:
-    """A summariser that counts how often it is asked."""
-
-    asked = 0
-
-    def summarise(
-        self, turns: Any, max_tokens: int, *, counter: Any = None, query: str | None = None
-    ) -> str:
-        """Return a short summary."""
-        self.asked += 1
-        return "All of it was said."
+def summarise(turns: Any, max_tokens: int) -> str:
+    """Be a model that says the same of everything."""
+    return "All of it was said."
 
 
 class Phases(ContextMachine):
@@ -40,11 +32,7 @@ class Phases(ContextMachine):
 def talked(clock: Clock, schedule: Schedule | None, **options: Any) -> ContextSession:
     """Return a session whose view is far above its low mark."""
     given: dict[str, Any] = {"threshold": MARKS, "clock": clock, "schedule": schedule} | options
-    session = session_of(300, **given)
-    for number in range(5):
-        session.add_user_turn(words(20, f"u{number}_"))
-        session.add_assistant_turn(words(20, f"a{number}_"))
-    return session
+    return add_all(session_of(300, **given), chat(10))
 
 
 def kinds(session: ContextSession) -> list[str]:
@@ -80,20 +68,19 @@ def test_without_a_tick_the_next_message_tells_that_time_passed() -> None:
 
 def test_a_model_is_asked_while_it_still_reads_the_cache() -> None:
     """After that, reading the view anew would cost more than it saves."""
-    clock, model = Clock(), Model()
-    projector = ContextProjector(model)
-    session = talked(clock, Schedule(300, ahead=20), projector=projector)
+    clock = Clock()
+    session = talked(clock, Schedule(300, ahead=20), summariser=summarise)
     assert session.tick(clock.wait(seconds=279)) == ()
     assert session.tick(clock.now + timedelta(seconds=21)) == ()
     assert session.tick(clock.wait(seconds=1)) == ("compress",)
-    assert model.asked > 0
+    assert "All of it was said." in str(session.messages())
 
 
 def test_a_summary_that_costs_more_than_it_saves_is_not_written() -> None:
     """Prices say so: writing tokens is dear, and sending them anew is cheap."""
     clock = Clock()
     dear = Prices(1, 1_000, read=0.1)
-    session = talked(clock, Schedule(300), prices=dear, projector=ContextProjector(Model()))
+    session = talked(clock, Schedule(300), prices=dear, summariser=summarise)
     assert session.tick(clock.wait(seconds=290)) == ()
 
 
@@ -148,8 +135,7 @@ def test_an_undo_holds_until_the_next_turn() -> None:
     assert session.tick(clock.wait(seconds=1)) == ("compress",)
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-def test_a_tick_in_the_past_does_not_turn_the_journal_back(*, is_async: bool) -> None:
+def test_a_tick_in_the_past_does_not_turn_the_journal_back() -> None:
     """Its compression has the time of the last event, whatever that was."""
     clock = Clock()
     session = talked(clock, Schedule(boundaries=["commit"]))
@@ -158,9 +144,7 @@ def test_a_tick_in_the_past_does_not_turn_the_journal_back(*, is_async: bool) ->
     session.add_tool_turn("Done.", tool_call_id="c")
     clock.wait(seconds=60)
     session.documents.patch("notes", lambda _: [{"op": "add", "path": "", "value": 1}])
-    past = NOON - timedelta(hours=1)
-    fired = asyncio.run(session.atick(past)) if is_async else session.tick(past)
-    assert fired == ("compress",)
+    assert session.tick(NOON - timedelta(hours=1)) == ("compress",)
     assert session.history.events()[-1].at == clock.now
 
 

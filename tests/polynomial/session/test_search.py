@@ -65,10 +65,10 @@ def test_what_became_of_a_turn() -> None:
     assert (gone.place, gone.stands_for_it, gone.left) == (None, gist.resource_id, "compress")
     assert gone.since is not None
     assert first not in {
-        turn.resource_id for turn in session_at(told, gone.since).window.all_turns()
+        turn.resource_id for turn in told.history.at(gone.since).window.all_turns()
     }
     assert first in {
-        turn.resource_id for turn in session_at(told, gone.since - 1).window.all_turns()
+        turn.resource_id for turn in told.history.at(gone.since - 1).window.all_turns()
     }
     told.pin(last, "the foreman said so")
     kept = told.explain(last)
@@ -114,30 +114,13 @@ def test_who_gave_a_class_and_why() -> None:
     assert (own.explain("t1").by, own.explain("t1").why) == ("append", "")
 
 
-def session_at(told: ContextSession, revision: int) -> ContextSession:
-    """Return what the session was at `revision`, by replaying its journal."""
-    from polycontext.polynomial.stores.in_memory import InMemoryStore  # noqa: PLC0415
-
-    store = InMemoryStore()
-    store.append("session", 0, told.history.events()[:revision], {})
-    return ContextSession(600, counter=FAST, store=store)
-
-
 @pytest.mark.parametrize("provider", ["auto", "openai", "anthropic"])
 def test_a_list_that_the_assistant_begins_is_opened(provider: str) -> None:
     """A list that starts with the assistant gets one opening user line, which is reported."""
     told = ContextSession.from_messages(GREETED, 4000, provider=provider, counter=FAST)
     texts = [turn.text for turn in told.window.all_turns()]
     assert texts == [OPENING, GREETED[0]["content"], GREETED[1]["content"]]
-    classes = [told.window.class_of(turn) for turn in told.window.all_turns()]
-    assert classes == [ResourceClass.REQUIRED, ResourceClass.REQUIRED, ResourceClass.PRESERVED]
     again = ContextSession(4000, counter=FAST)
     assert again.extend(GREETED, provider).repaired == ("t1",)
-    assert (
-        again.extend([{"role": "assistant", "content": "It is on its way."}], provider).repaired
-        == ()
-    )
-    assert (
-        ContextSession.from_messages(told.messages(), 4000, counter=FAST).window.all_turns()[0].text
-        == OPENING
-    )
+    more = again.extend([{"role": "assistant", "content": "It is on its way."}], provider)
+    assert more.repaired == ()

@@ -237,26 +237,6 @@ def test_the_laws_hold_over_random_sessions(chunk: int) -> None:
     live_through(range(100 * chunk, 100 * chunk + 100))
 
 
-BROKEN: dict[str, tuple[str, object]] = {
-    "a forgotten turn after which no guard is asked": (
-        "polycontext.polynomial.journal.erasure._with_state",
-        lambda event, *_: event,
-    ),
-    "a live machine that misses patches of the window": (
-        "polycontext.polynomial.session.writer.LiveMachine.add",
-        lambda self, made: None,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_the_laws_are_broken_by(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They see what they are about."""
-    monkeypatch.setattr(*BROKEN[name])
-    with pytest.raises(AssertionError):
-        live_through(range(200))
-
-
 def test_the_laws_hold_where_they_once_did_not() -> None:
     """Words erased after a report, and a signal after the event that followed a compression.
 

@@ -18,10 +18,11 @@ from polycontext.polynomial.session.synchronisation import Gist, Kept
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError
 from polycontext.testing.strategies import Move
-from polycontext.window import OrderError, Part, ToolCall, Turn
+from polycontext.window import OrderError, ToolCall, Turn
 from polycontext.window.filler import OPENING
 from polycontext.window.providers.tool_pairs import NO_RESULT
 from tests.polynomial.conversations import (
+    THOUGHT,
     WORDS,
     chat,
     session_moves,
@@ -32,39 +33,7 @@ from tests.polynomial.conversations import (
     words,
 )
 
-THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
-
-
 # --- taking in ---------------------------------------------------------------------
-
-
-def test_what_is_new_is_added_as_one_commit_and_nothing_twice() -> None:
-    """A list that grows, given whole every time."""
-    session, turns = session_of(), chat(9)
-    for end in (3, 4, 9, 9):
-        session.sync(turns[:end])
-        assert texts(session) == [turn.text for turn in turns[:end]]
-    revision = session.history.revision
-    assert not session.sync(
-        [evolve(turn, metadata={"seen": 1}, name=None) for turn in turns]
-    ).compressed
-    assert session.history.revision == revision
-
-
-def test_what_was_taken_back_is_rewound_to_and_stays_in_the_journal() -> None:
-    """An edited message, an answer again, everything anew."""
-    session, turns = session_of(), chat(6)
-    session.sync(turns)
-    for other in (
-        [*turns[:3], Turn("user", "Otherwise.")],
-        turns[:2],
-        [Turn("user", "Anew.")],
-        turns,
-    ):
-        session.sync(other)
-        assert texts(session) == [turn.text for turn in other]
-        assert len(session.window) == len(other)
-    assert len(session.history.events()) == session.history.revision > len(turns) * 2
 
 
 def test_a_pin_holds_where_the_end_of_the_list_changes() -> None:
@@ -81,20 +50,12 @@ def test_a_pin_holds_where_the_end_of_the_list_changes() -> None:
     assert ledger.get(session.log()[4].resource_id) is not ResourceClass.PRESERVED
 
 
-@pytest.mark.parametrize("awaited", [False, True])
-def test_what_is_not_to_be_rewound_is_left_as_it_is(awaited: bool) -> None:
+def test_what_is_not_to_be_rewound_is_left_as_it_is() -> None:
     """Where it has gone on otherwise, here or in the store; what follows on comes in."""
     store, turns = InMemoryStore(), chat(6)
     session, other = (session_of(store=store) for _ in range(2))
-
-    def sync(turns: list[Turn]) -> None:
-        if awaited:
-            asyncio.run(session.asynced(turns, rewind=False))
-        else:
-            session.sync(turns, rewind=False)
-
-    sync(turns[:2])
-    sync(turns[:3])
+    session.sync(turns[:2], rewind=False)
+    session.sync(turns[:3], rewind=False)
     other.sync([*turns[:3], Turn("user", "Otherwise.")])
     for _ in range(2):
         with pytest.raises(
@@ -104,7 +65,7 @@ def test_what_is_not_to_be_rewound_is_left_as_it_is(awaited: bool) -> None:
                 "found the first 3 of them"
             ),
         ):
-            sync(turns)
+            session.sync(turns, rewind=False)
     assert texts(session)[-1] == "Otherwise."
     assert session.history.revision == other.history.revision == 4
 
@@ -113,7 +74,7 @@ def test_what_is_not_to_be_rewound_is_left_as_it_is(awaited: bool) -> None:
 def test_whatever_the_list_becomes_the_log_is_it(
     moves: list[Move], cuts: list[tuple[int, int]]
 ) -> None:
-    """Cut and glued at any place; and once more, nothing happens."""
+    """Cut and glued at any place; and once more, with other metadata, nothing happens."""
     session = session_of(4000)
     turns = [turn for turn, _ in moves]
     for start, end in [(0, len(turns)), *cuts]:
@@ -127,7 +88,7 @@ def test_whatever_the_list_becomes_the_log_is_it(
         ] == [text for text in left if text != OPENING]
         assert all(turn.tool_call_id in answered for turn in log if turn.tool_call_id is not None)
         revision = session.history.revision
-        session.sync(turns)
+        session.sync([evolve(turn, metadata={**turn.metadata, "seen": 1}) for turn in turns])
         assert session.history.revision == revision
         assert ContextSession.history.load(text_of(session), counter=WORDS).window == session.window
 
@@ -190,18 +151,11 @@ def test_the_view_is_the_very_objects_and_gists() -> None:
     view = session.view()
     kept = [item for item in view if isinstance(item, Kept)]
     gists = [item for item in view if isinstance(item, Gist)]
-    assert [item.handle for item in kept] == [
-        handles[int(item.turn.resource_id[1:]) - 1 - _gists_before(session, item)] for item in kept
-    ]
+    said = [turn.text for turn in turns]
+    assert all(item.handle is handles[said.index(item.turn.text)] for item in kept)
     assert [len(gist.sources) + len(kept) for gist in gists] == [60]
     revision = session.history.revision
     assert (session.view(), session.history.revision) == (view, revision)
-
-
-def _gists_before(session: ContextSession, item: Kept) -> int:
-    """Return how many ids went to gists before a turn."""
-    place = [turn.resource_id for turn in session.log()].index(item.turn.resource_id)
-    return int(item.turn.resource_id[1:]) - 1 - place
 
 
 def test_what_has_lost_some_of_it_goes_out_as_the_turn() -> None:

@@ -18,8 +18,10 @@ from polycontext.window import Role
 from tests.polynomial.conversations import (
     WORDS,
     add_all,
+    call,
     chat,
     recount,
+    result,
     session_of,
     text_of,
     tool_atom,
@@ -29,7 +31,7 @@ from tests.polynomial.conversations import (
 CUT = "[Cut; the whole is t"
 THRESHOLDS: list[Threshold] = [
     AdaptiveThreshold(),
-    FixedThreshold(0.97, 0.8),
+    FixedThreshold(1.0, 0.8),
     FixedThreshold(0.5, 0.1),
 ]
 STEPS = st.lists(
@@ -172,10 +174,7 @@ def test_a_picture_in_the_task_ends_no_conversation(more: int) -> None:
     session = ContextSession(alone.window.total_tokens + more, counter=WORDS)
     session.add_message(task)
     for number in range(4):
-        call = {"name": "look", "arguments": f'{{"at": {number}}}'}
-        calls = [{"id": f"c{number}", "type": "function", "function": call}]
-        session.add_assistant_turn(None, calls)
-        session.add_tool_turn(words(40), tool_call_id=f"c{number}")
+        session.extend([call(f"c{number}"), result(f"c{number}", words(40))])
         assert session.messages()
     assert session.log()[0].parts
     assert words(20) in str(session.messages()[0]["content"])
@@ -193,15 +192,11 @@ def test_a_pinned_result_keeps_the_results_beside_it_only_while_there_is_room(
     store = InMemoryStore()
     session = session_of(budget, store=store)
     session.add_user_turn("Compare the shelves.")
-    calls = [
-        {"id": f"c{n}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-        for n in range(3)
-    ]
-    session.add_assistant_turn(None, calls)
+    session.add_message(call("c0", "c1", "c2"))
     results = [words(200, f"r{n}_") for n in range(3)]
-    for number, result in enumerate(results):
+    for number, text in enumerate(results):
         chosen = "PRESERVED" if number == pinned else None
-        session.add_tool_turn(result, tool_call_id=f"c{number}", resource_class=chosen)
+        session.add_tool_turn(text, tool_call_id=f"c{number}", resource_class=chosen)
     for _ in range(4):
         assert recount(session.messages(), WORDS) <= budget
         shown = [message["content"] for message in session.messages() if message["role"] == "tool"]

@@ -1,6 +1,5 @@
 """Undo: a compression is taken back, and made again."""
 
-import asyncio
 import json
 from contextlib import closing
 from pathlib import Path
@@ -13,17 +12,15 @@ from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameEr
 from polycontext.polynomial import (
     ContextMachine,
     ContextOverflowError,
-    IllegalDirectionError,
     replay,
 )
-from polycontext.polynomial.journal import CompressEvent
 from polycontext.polynomial.journal.events import UndoEvent
 from polycontext.polynomial.machine import once
 from polycontext.polynomial.stores import SQLiteStore
 from polycontext.pressure import ConflictError, FloorError, Fulfilment, NativeGist, removal
-from polycontext.window import Part, Turn
+from polycontext.window import Turn
 from polycontext.window.providers import Provider
-from tests.polynomial.conversations import ids, texts
+from tests.polynomial.conversations import THOUGHT, ids, texts
 
 
 def session_of(turns: int = 20, **options: Any) -> ContextSession:
@@ -104,14 +101,13 @@ def test_a_view_that_does_not_fit_is_refused_with_its_tokens() -> None:
 
 
 BLOCK = json.dumps({"type": "compaction", "content": "Walls.", "signature": "c2ln"})
-THOUGHT = json.dumps({"type": "thinking", "thinking": "so", "signature": "c2ln"})
 
 
 def test_a_native_compaction_is_taken_back() -> None:
     """Thinking that was bound to the provider's summary falls; that from before comes back."""
     session = session_of(provider="anthropic")
     session.add_user_turn("Think.")
-    session.add(Turn("assistant", "Hm.", parts=(Part("anthropic", THOUGHT),)))
+    session.add(Turn("assistant", "Hm.", parts=(THOUGHT,)))
     before = requests(session)
     plan = session.background.plan(0.01, native=True)
     gist = NativeGist("anthropic", (BLOCK,), keeps_bound=True)
@@ -123,7 +119,7 @@ def test_a_native_compaction_is_taken_back() -> None:
     session.history.undo()
     session.add_user_turn("Think again.")
     session.messages()
-    session.add(Turn("assistant", "Hm, hm.", parts=(Part("anthropic", THOUGHT),)))
+    session.add(Turn("assistant", "Hm, hm.", parts=(THOUGHT,)))
     session.history.undo()
     thinking = [turn.text for turn in session.window.all_turns() if turn.parts]
     assert thinking == ["Hm."]
@@ -171,15 +167,6 @@ def test_what_cannot_be_taken_back_is_refused() -> None:
     session.add_user_turn("And the window?")
     with pytest.raises(InvalidOptionError, match="Nothing to undo: no compression stands"):
         session.history.undo(key)
-    with pytest.raises(IllegalDirectionError):
-        ContextMachine().advance(session_input())
-
-
-def session_input() -> Any:
-    """Return the input of an undo."""
-    from polycontext.polynomial import ContextInput  # noqa: PLC0415
-
-    return ContextInput.undo(session_of(1).window)
 
 
 def test_a_rewind_takes_the_undo_with_it() -> None:
@@ -278,18 +265,3 @@ def test_an_impossible_undo_is_found_in_a_journal() -> None:
         undo = UndoEvent(session.state, to, events[-1].at)
         with pytest.raises(InvalidDataError, match="goes back"):
             replay([*events, undo], session._writer.empty)
-
-
-def test_the_async_twin_and_the_event_by_name() -> None:
-    """`aundo` and `send("undo")` do the same; an idempotency key counts once."""
-    session = session_of()
-    before = requests(session)
-    session.compress(0.02)
-    asyncio.run(session.history.aundo())
-    assert requests(session) == before
-    session.send("undo")
-    assert requests(session) != before
-    for _ in range(2):
-        session.history.undo(idempotency_key="undo-1")
-    assert requests(session) == before
-    assert sum(isinstance(each, CompressEvent) for each in session.history.events()) == 1

@@ -8,9 +8,9 @@ from polycontext.pressure import FixedThreshold
 from polycontext.pressure.cache import CachePlan
 from polycontext.pressure.schedule import BY_ITSELF
 from polycontext.testing.strict.anthropic import text_blocks
-from polycontext.window import ContextWindow, Part, ToolCall, Turn
+from polycontext.window import ContextWindow, ToolCall, Turn
 from polycontext.window.providers import Provider
-from tests.polynomial.conversations import WORDS, text_of
+from tests.polynomial.conversations import THOUGHT, WORDS, text_of
 
 
 def test_a_request_has_a_key_where_the_provider_takes_one() -> None:
@@ -99,7 +99,6 @@ def test_with_prices_room_is_made_before_it_is_needed() -> None:
 
 def test_nothing_is_compressed_between_the_request_and_the_answer_of_a_model_that_thinks() -> None:
     """However much it would spare."""
-    thought = Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}')
     session = ContextSession(
         4_000, counter=WORDS, threshold=FixedThreshold(0.95, 0.5), prices=BY_ITSELF
     )
@@ -107,6 +106,6 @@ def test_nothing_is_compressed_between_the_request_and_the_answer_of_a_model_tha
         session.add_user_turn(f"{number} " + "please " * 15)
         epoch = session.window.epoch
         session.request("anthropic")
-        session.add(Turn("assistant", f"{number} " + "done " * 15, parts=(thought,)))
+        session.add(Turn("assistant", f"{number} " + "done " * 15, parts=(THOUGHT,)))
         assert session.window.epoch == epoch
     assert session.window.epoch.number > 2

@@ -10,8 +10,6 @@ import pytest
 
 from benchmarks.budget.reading import calls_of, session_of
 from polycontext.adapters import Bridge
-from polycontext.adapters.bridge import Fitted
-from polycontext.adapters.wire_dialect import Message, WireDialect
 from polycontext.models import AnthropicCompaction, OpenAICompaction
 from polycontext.models.model_summariser import ModelSummariser
 from polycontext.nodes.context_managers import ContextManagers
@@ -19,19 +17,19 @@ from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session.background import Background
 from polycontext.polynomial.session.documents import Documents
 from polycontext.polynomial.session.history import History
+from polycontext.polynomial.session.rules import Rules
 from polycontext.polynomial.session.synchronisation import Seen
 from polycontext.polynomial.session.usage import Usage
 from polycontext.polynomial.session.writer import Session
 from polycontext.polynomial.stores.session_store import Found
 from polycontext.polynomial.stores.sqlite import SQLiteStore
-from polycontext.pressure import CompressionResult, ContextProjector, Fulfilment, Plan
-from polycontext.window import ContextItem
+from polycontext.pressure import ContextProjector, Fulfilment
 from polycontext.window.providers import Provider
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, call, result
 
 MOST_NAMES = 49
 MOST_FILES = 37
-SUBJECTS = (ContextSession, History, Usage, Background, Documents)
+SUBJECTS = (ContextSession, History, Usage, Background, Documents, Rules)
 OTHERS = (
     ContextProjector,
     SQLiteStore,
@@ -55,52 +53,19 @@ def methods(kind: type) -> list[tuple[str, str]]:
 
 async def typed(session: ContextSession) -> None:
     """Say what verbs of a session and its parts return, and their twins."""
-    assert_type(session.add_system("Be brief."), ContextOutput)
-    assert_type(await session.aadd_system("Be brief.", expected_revision=2), ContextOutput)
-    assert_type(
-        session.add_user_turn("hi", name="ana", resource_class="required", oversize="error"),
-        ContextOutput,
-    )
+    assert_type(session.add_user_turn("hi", name="ana", oversize="error"), ContextOutput)
     assert_type(await session.aadd_user_turn("hi", idempotency_key="k"), ContextOutput)
-    assert_type(
-        session.add_assistant_turn(None, [{"id": "c1", "name": "look", "arguments": "{}"}]),
-        ContextOutput,
-    )
-    assert_type(await session.aadd_tool_turn("seen", tool_call_id="c1"), ContextOutput)
-    assert_type(await session.aextend([{"role": "user", "content": "z"}], "openai"), ContextOutput)
-    assert_type(await session.aattach(ContextItem("x", "text"), source="notes"), ContextOutput)
-    assert_type(await session.asend("user_turn", "more"), ContextOutput)
-    assert_type(session.compress(0.5, query="x"), ContextOutput)
-    assert_type(await session.apromote("t4", "preserved", rationale="so"), ContextOutput)
-    assert_type(await session.arecall("t1"), ContextOutput)
-    assert_type(await session.asynced(session.log()), ContextOutput)
     assert_type(await session.aview(reserve=10), tuple[Seen, ...])
     assert_type(await session.acall_tool("context_describe"), str)
     assert_type(await session.ainvoke("self.context.pressure.check"), Any)
     assert_type(session.history, History[ContextSession])
     assert_type(await session.history.aat(1), ContextSession)
-    assert_type(await session.history.arewind(4, idempotency_key="back"), ContextOutput)
-    assert_type(await session.history.aedit(session.log()[0].resource_id, "Say."), ContextOutput)
     assert_type(await session.history.afork("two", 1), ContextSession)
     assert_type(await session.history.asearch("say", limit=2), tuple[Found, ...])
-    assert_type(session.background.plan(0.5), Plan)
     fulfilment = await session.background.afulfil(session.background.plan(0.5))
     assert_type(fulfilment, Fulfilment)
-    assert_type(await session.background.acommit(fulfilment, fallback=True), ContextOutput)
     assert_type(await session.documents.apatch("n", lambda _: None), ContextOutput)
-    assert_type(await session.aclear(keep_system=True), ContextOutput)
     assert_type(await ContextSession.aopen(session._writer.store, "other"), ContextSession)
-
-
-async def typed_others(projector: ContextProjector, bridge: Bridge[Message]) -> None:
-    """Say what twins in other rooms return, with the parameters of their classes."""
-    window = ContextSession(1_000, counter=WORDS).add_user_turn("Say it.").window
-    plan = projector.plan_to(window, 0.5)
-    assert_type(await projector.afulfil(plan, reading=None), Fulfilment)
-    assert_type(await projector.acompress(window, 0.5, query="it"), CompressionResult)
-    messages: list[Message] = [{"role": "user", "content": "Say it."}]
-    assert_type(await bridge.afit(messages, key="k", tools=None, reserve=10), list[Message])
-    assert_type(await bridge.afit_with_session(messages, key="k"), Fitted[Message])
 
 
 def test_types_are_kept_and_every_call_works() -> None:
@@ -108,22 +73,17 @@ def test_types_are_kept_and_every_call_works() -> None:
     session = ContextSession(8000, counter=WORDS)
     session.add_user_turn("Say it.")
     asyncio.run(typed(session))
-    asyncio.run(
-        typed_others(ContextProjector(), Bridge(WireDialect("openai"), model=1_000, counter=WORDS))
-    )
 
 
 def test_a_twin_reads_the_session_when_it_is_awaited() -> None:
     """Not when it is called: what was awaited before it counts."""
     session = ContextSession(8000, counter=WORDS)
     session.add_user_turn("Is it raining?")
-    function = {"name": "weather", "arguments": "{}"}
-    called = [{"id": "c1", "type": "function", "function": function}]
 
     async def awaited() -> None:
         writes = [
-            session.aextend([{"role": "assistant", "content": None, "tool_calls": called}]),
-            session.aadd_message({"role": "tool", "tool_call_id": "c1", "content": "No."}),
+            session.aextend([call("c1")]),
+            session.aadd_message(result("c1", "No.")),
             session.aadd_system("Be brief."),
             session.aclear(keep_system=True),
         ]
