@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import sys
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -86,6 +87,13 @@ def modules() -> Iterator[ModuleType]:
         except MissingExtraError:
             if not name.startswith("polycontext.adapters."):
                 raise
+
+
+def free_port() -> int:
+    """Return a free port of the loopback interface."""
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        port: int = place.getsockname()[1]
+        return port
 
 
 def script(name: str) -> ModuleType:

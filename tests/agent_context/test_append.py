@@ -16,7 +16,7 @@ from polycontext.agent_context import (
 from polycontext.agent_context.records import ErrorReport, Fact
 from polycontext.agent_context.validator import DEFAULT_RIGHTS
 from polycontext.base import InvalidDataError, UnknownNameError
-from tests.agent_context.changes import START
+from tests.agent_context.changes import GUARD, START
 
 WHEN = datetime(2026, 3, 1, 9, tzinfo=UTC)
 ERROR = {"message": "timeout", "severity": "high"}
@@ -51,11 +51,11 @@ def test_nobody_writes_under_another_name(agent: str, key: str) -> None:
     """The guard sets the author of a new entry, whatever the entry claims."""
     namespace, name = key.split(".")
     for claimed in ("inference", "validation", ""):
-        written = ContextValidator.default().safe_set(
+        written = GUARD.safe_set(
             START, agent, namespace, name, [{"agent_id": claimed, "message": "m"}]
         )
         assert [entry.agent_id for entry in getattr(written.diagnostics, name)] == [agent]
-    report = ContextValidator.default().safe_set(
+    report = GUARD.safe_set(
         START, "validation", "diagnostics", "validation_reports", [{"agent_id": "inference"}]
     )
     assert report.diagnostics.validation_reports[0].agent_id == "validation"
@@ -192,4 +192,4 @@ def test_changes_come_by_key(changes: Any) -> None:
         with pytest.raises(InvalidDataError, match=r"is not a mapping. Use values by key"):
             refused("orchestrator", changes)
     with pytest.raises(InvalidDataError, match="is not a mapping"):
-        ContextValidator.default().safe_update(START, "orchestrator", changes)
+        GUARD.safe_update(START, "orchestrator", changes)

@@ -4,15 +4,14 @@ from typing import Any
 
 import pytest
 
-from polycontext.agent_context import ContextValidator, deserialize, extend_lists
+from polycontext.agent_context import deserialize, extend_lists
 from polycontext.agent_context.consistency import (
     WITH_IDS,
 )
 from polycontext.agent_context.records import Conclusion, Fact, Hypothesis, Knowledge
 from polycontext.base import InvalidDataError
-from tests.agent_context.changes import START
+from tests.agent_context.changes import GUARD, START
 
-GUARD = ContextValidator.default()
 DAMAGED = deserialize(
     """{
     "reasoning": {

@@ -14,7 +14,6 @@ from polycontext.agent_context import (
     ContextLimits,
     ContextSizeChecker,
     ContextSizeError,
-    ContextValidator,
     get_stats,
     serialize,
 )
@@ -29,6 +28,7 @@ from polycontext.agent_context.records import (
 )
 from polycontext.agent_context.schema import SCHEMA, all_keys
 from polycontext.base import InvalidDataError, InvalidOptionError
+from tests.agent_context.changes import GUARD
 from tests.agent_context.strategies import CONTEXTS, of_kind
 
 ARRAYS = [key for key in all_keys() if key.shape is Shape.ARRAY]
@@ -55,7 +55,7 @@ def test_sizes_stay_exact_through_writes(data: st.DataObject, ctx: AgentContext)
         )
     ):
         with suppress(InvalidDataError):  # ids that stand twice, and references to nothing
-            ctx = ContextValidator.default().safe_set(
+            ctx = GUARD.safe_set(
                 ctx, "orchestrator", key.namespace, key.key, data.draw(of_kind(key.kind))
             )
         assert get_stats(ctx).total_size == len(serialize(ctx))
@@ -65,9 +65,8 @@ def test_sizes_stay_exact_through_writes(data: st.DataObject, ctx: AgentContext)
 
 def test_a_check_after_a_write_measures_only_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a measured context gains a fact, only that fact is serialised again."""
-    guard = ContextValidator.default()
     ctx = AgentContext(reasoning=ReasoningContext(entities={"a": "x" * 1000}))
-    ctx = guard.safe_set(
+    ctx = GUARD.safe_set(
         ctx, "orchestrator", "enrichment", "facts", [Fact(str(number)) for number in range(500)]
     )
     get_stats(ctx)
@@ -79,7 +78,7 @@ def test_a_check_after_a_write_measures_only_what_changed(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(measuring, "dumps", recorded)
     new = Fact("new")
-    ctx = guard.safe_set(ctx, "orchestrator", "enrichment", "facts", (*ctx.enrichment.facts, new))
+    ctx = GUARD.safe_set(ctx, "orchestrator", "enrichment", "facts", (*ctx.enrichment.facts, new))
     assert get_stats(ctx).array_counts["facts"] == 501
     assert [text for text in written if b"timestamp" in text] == [dumps(new)]
     assert not any(b"x" * 1000 in text for text in written)
@@ -111,28 +110,16 @@ def test_the_defaults_are_the_agreed_ones() -> None:
 
 
 @given(CONTEXTS)
-def test_the_total_is_legal_up_to_its_edge(ctx: AgentContext) -> None:
-    """A context of exactly the limit passes; with the limit one byte lower it does not."""
-    size = len(serialize(ctx))
-    limited(max_total_size=size).check(ctx)
-    error = refused(limited(max_total_size=size - 1), ctx)
-    assert (error.limit, error.current, error.maximum, error.unit, error.where) == (
-        "max_total_size",
-        size,
-        size - 1,
-        "bytes",
-        "$",
-    )
-
-
-@given(CONTEXTS)
-def test_every_namespace_is_legal_up_to_its_edge(ctx: AgentContext) -> None:
-    """The largest namespace has the limit, at the exact byte."""
-    size = max(len(dumps(getattr(ctx, name))) for name in SCHEMA)
-    limited(max_namespace_size=size).check(ctx)
-    error = refused(limited(max_namespace_size=size - 1), ctx)
-    assert (error.limit, error.current, error.maximum) == ("max_namespace_size", size, size - 1)
-    assert len(dumps(getattr(ctx, error.where.removeprefix("$.")))) == size
+def test_a_size_is_legal_up_to_its_edge(ctx: AgentContext) -> None:
+    """Of the whole and of each namespace: one byte less, and the context is refused."""
+    sizes = {f"$.{name}": len(dumps(getattr(ctx, name))) for name in SCHEMA}
+    largest = max(sizes.values())
+    for limit, size in (("max_total_size", len(serialize(ctx))), ("max_namespace_size", largest)):
+        limited(**{limit: size}).check(ctx)
+        error = refused(limited(**{limit: size - 1}), ctx)
+        assert (error.limit, error.current, error.maximum) == (limit, size, size - 1)
+        assert error.unit == "bytes"
+        assert {"$": len(serialize(ctx)), **sizes}[error.where] == size
 
 
 @pytest.mark.parametrize("key", ARRAYS, ids=lambda key: key.path)

@@ -14,6 +14,7 @@ from polycontext.agent_context.records import AgentRecord, Intent
 from polycontext.agent_context.schema import SCHEMA, all_keys
 from polycontext.agent_context.validator import DEFAULT_RIGHTS
 from polycontext.base import InvalidDataError, UnknownNameError
+from tests.agent_context.changes import GUARD, START
 from tests.agent_context.strategies import CONTEXTS, of_kind
 
 EVERYBODY = {
@@ -48,7 +49,6 @@ MATRIX = {
     "somebody": set(),
 }
 """The keys that each agent may write; ``somebody`` is not registered."""
-CTX = AgentContext.new("session-1", "trace-1")
 
 
 def test_the_matrix_is_of_the_standard_agents_and_of_every_key() -> None:
@@ -62,15 +62,15 @@ def test_the_guard_writes_what_the_matrix_allows(agent: str) -> None:
     """A guarded write succeeds exactly where the matrix allows it, and never on the trail."""
     for namespace, key in (path.split(".") for path in KEYS):
         held, is_allowed = (
-            getattr(getattr(CTX, namespace), key),
+            getattr(getattr(START, namespace), key),
             f"{namespace}.{key}" in MATRIX[agent],
         )
         if is_allowed:
-            assert ContextValidator.default().safe_set(CTX, agent, namespace, key, held) == CTX
+            assert GUARD.safe_set(START, agent, namespace, key, held) == START
             continue
         why = r"\(the audit trail is computed\)" if namespace == "audit" else "may not write"
         with pytest.raises(ContextViolationError, match=why):
-            ContextValidator.default().safe_set(CTX, agent, namespace, key, held)
+            GUARD.safe_set(START, agent, namespace, key, held)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_right_to_what_does_not_exist_is_refused(right: str) -> None:
 def test_a_write_to_what_does_not_exist_is_refused(path: Any) -> None:
     """Even the orchestrator writes only what the schema has."""
     with pytest.raises(UnknownNameError, match="Use "):
-        ContextValidator.default().safe_update(CTX, "orchestrator", {path: ()})
+        GUARD.safe_update(START, "orchestrator", {path: ()})
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_value_outside_the_schema_is_refused_by_path(key: str, value: object, 
     """The guard checks the value as the decoder would."""
     namespace, name = key.split(".")
     with pytest.raises(InvalidDataError) as caught:
-        ContextValidator.default().safe_set(CTX, "orchestrator", namespace, name, value)
+        GUARD.safe_set(START, "orchestrator", namespace, name, value)
     assert caught.value.path == path
 
 
@@ -153,11 +153,10 @@ def test_a_value_outside_the_schema_is_refused_by_path(key: str, value: object, 
 )
 def test_one_fault_refuses_the_whole_update(bad: dict[str, Any]) -> None:
     """One illegal change refuses the whole update, whatever the order."""
-    guard = ContextValidator.default()
     for changes in ({"llm.model": "m", **bad}, {**bad, "llm.model": "m"}):
         with pytest.raises((InvalidDataError, ContextViolationError, UnknownNameError)):
-            guard.safe_update(CTX, "inference", changes)
-    assert CTX.llm.model == ""
+            GUARD.safe_update(START, "inference", changes)
+    assert START.llm.model == ""
 
 
 @given(st.data(), CONTEXTS)
@@ -168,9 +167,7 @@ def test_a_write_changes_its_key_and_shares_the_rest(
     key = data.draw(st.sampled_from([key for key in all_keys() if key.namespace != "audit"]))
     value = data.draw(of_kind(key.kind))
     try:
-        written = ContextValidator.default().safe_set(
-            ctx, "orchestrator", key.namespace, key.key, value
-        )
+        written = GUARD.safe_set(ctx, "orchestrator", key.namespace, key.key, value)
     except InvalidDataError as error:
         assert key.path in WITH_IDS and (  # noqa: PT018  one condition
             "is there already" in error.what or "refers to" in error.what

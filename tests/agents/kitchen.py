@@ -73,6 +73,7 @@ PLANNED = json.dumps(
         ],
     }
 )
+DONE = json.dumps({"outcome": "done"})
 ASKED = json.dumps({"decision": "clarify", "goal": "which soup?", "questions": ["Which?"]})
 SCRIPT: Sequence[str] = (
     UNDERSTOOD,
@@ -84,6 +85,12 @@ SCRIPT: Sequence[str] = (
     json.dumps({"outcome": "planned Monday", "entities": ["plan_1"]}),
     "Tomato soup on Monday.",
 )
+
+
+def plan(steps: int = 1) -> str:
+    """Return Think's answer that plans so many steps."""
+    step = {"type": "read", "subdomain": "recipes", "description": "Find soups"}
+    return json.dumps({"decision": "plan_direct", "goal": "Plan a soup", "steps": [step] * steps})
 
 
 def begun() -> ContextSession:

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -23,7 +24,7 @@ from polycontext.pills import FileResolver
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.testing import ScriptedModel
-from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, agent_of, begun, tools, use
+from tests.agents.kitchen import ASKED, DONE, SCRIPT, UNDERSTOOD, agent_of, begun, tools, use
 from tests.agents.test_forms import BROKEN
 
 
@@ -138,15 +139,6 @@ def test_a_session_of_another_machine_is_refused() -> None:
         agent_of(ScriptedModel([]), persona={"warmth": 9})
 
 
-def test_a_message_sent_again_under_its_key_is_added_once() -> None:
-    """A retry is no interruption: what is under way goes on."""
-    agent = agent_of(ScriptedModel([*SCRIPT[:3], TimeoutError("slow"), *SCRIPT[3:]]))
-    with pytest.raises(TimeoutError):
-        agent.send("A soup?", idempotency_key="m1")
-    assert agent.send("A soup?", idempotency_key="m1") == SCRIPT[-1]
-    assert [turn.text for turn in agent.session.log() if turn.role == "user"] == ["A soup?"]
-
-
 def test_a_user_who_goes_on_ends_the_plan() -> None:
     """The words of both messages are one exchange, and open calls are closed."""
 
@@ -197,36 +189,33 @@ class Streaming(ScriptedModel):
             yield f"{word} "
 
 
-@pytest.mark.parametrize("most", [1, 9])
-def test_a_reply_is_streamed_and_stored(most: int) -> None:
-    """If the reader stops, what was read is stored."""
-    agent = agent_of(Streaming(SCRIPT))
-
-    async def read() -> str:
-        pieces, said = agent.stream("A soup?"), list[str]()
-        async for piece in pieces:
-            said.append(piece)
-            if len(said) == most:
-                break
-        await pieces.aclose()
-        return "".join(said)
-
-    assert agent.session.log() == ()
-    assert asyncio.run(read()) == agent.session.log()[-1].text
-    assert agent.session.state == "ACCUMULATING"
-
-
-@pytest.mark.parametrize("most", [1, 9])
-def test_a_reply_is_streamed_where_no_event_loop_runs(most: int) -> None:
-    """As with `async for`."""
-    agent = agent_of(Streaming(SCRIPT))
-    pieces, said = iter(agent.stream("A soup?")), list[str]()
-    for piece in pieces:
+async def read(pieces: Any, most: int) -> str:
+    """Return the first pieces of a stream, and leave it."""
+    said = list[str]()
+    async for piece in pieces:
         said.append(piece)
         if len(said) == most:
             break
-    pieces.close()
-    assert "".join(said) == agent.session.log()[-1].text
+    await pieces.aclose()
+    return "".join(said)
+
+
+def read_at_once(pieces: Any, most: int) -> str:
+    """Return the same where no event loop runs."""
+    said = [*islice(each := iter(pieces), most)]
+    each.close()
+    return "".join(said)
+
+
+@pytest.mark.parametrize("most", [1, 9])
+@pytest.mark.parametrize("reads", [lambda *given: asyncio.run(read(*given)), read_at_once])
+def test_a_reply_is_streamed_and_stored(reads: Callable[..., str], most: int) -> None:
+    """If the reader stops, what was read is stored."""
+    agent = agent_of(Streaming(SCRIPT))
+    pieces = agent.stream("A soup?")
+    assert agent.session.log() == ()
+    assert reads(pieces, most) == agent.session.log()[-1].text
+    assert agent.session.state == "ACCUMULATING"
 
 
 def test_functions_are_a_model_and_tools() -> None:
@@ -382,38 +371,34 @@ def planned(*calls: Any) -> list[str]:
     return [*SCRIPT[:2], use(*calls)]
 
 
-DONE = json.dumps({"outcome": "done"})
-
-
 def nested(levels: int) -> Any:
     """Return a list in lists."""
     return [nested(levels - 1)] if levels else 0
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        None,
-        "\ud800",
-        [{"id": uuid4(), "price": float("inf")}],
-        nested(400),
-    ],
-    ids=lambda result: type(result).__name__,
-)
-def test_whatever_a_tool_returns_it_is_run_once(result: Any) -> None:
-    """What JSON has no form for is kept as text, or the model is told."""
+def looked(result: Any) -> Agent:
+    """Return an agent whose tool was run once and returned this."""
     runs: list[str] = []
 
     def look(*, idempotency_key: str) -> Any:
         runs.append(idempotency_key)
         return result
 
-    session = begun()
     model = ScriptedModel([*planned(("look", {})), DONE, DONE, "bye"])
-    agent = Agent(session, model, [Tool("look", look, entities="recipes")])
+    agent = Agent(begun(), model, [Tool("look", look, entities="recipes")])
     assert agent.send("Go") == "bye"
     assert len(runs) == 1
-    assert agent.memory.turn.steps
+    return agent
+
+
+@pytest.mark.parametrize(
+    "result",
+    [None, "\ud800", [{"id": uuid4(), "price": float("inf")}], nested(400)],
+    ids=lambda result: type(result).__name__,
+)
+def test_whatever_a_tool_returns_it_is_run_once(result: Any) -> None:
+    """What JSON has no form for is kept as text, or the model is told."""
+    assert looked(result).memory.turn.steps
 
 
 @dataclass
@@ -508,21 +493,10 @@ def test_a_stream_ends_as_send_does() -> None:
 @pytest.mark.parametrize("id", [" ", 2**64 - 1])
 def test_a_row_that_is_no_entity_is_a_result(id: Any) -> None:
     """The tool is not run again for it, and the other rows are entities."""
-    runs: list[str] = []
-
-    def look(*, idempotency_key: str) -> Any:
-        runs.append(idempotency_key)
-        return [{"id": id, "name": "Soup"}, {"id": "81b7d3c4", "name": None}]
-
-    session = begun()
-    model = ScriptedModel([*planned(("look", {})), DONE, DONE, "bye"])
-    agent = Agent(session, model, [Tool("look", look, entities="recipes")])
-    assert agent.send("Go") == "bye"
-    assert len(runs) == 1
+    agent = looked([{"id": id, "name": "Soup"}, {"id": "81b7d3c4", "name": None}])
     registry = agent.memory.conversation.id_registry
-    ref = registry.ref_of("81b7d3c4")
-    assert registry.get(ref).label == "recipe"
-    assert "Soup" in model.requests[3].prompt
+    assert registry.get(registry.ref_of("81b7d3c4")).label == "recipe"
+    assert any("Soup" in turn.text for turn in agent.session.log())
 
 
 class Size(Enum):

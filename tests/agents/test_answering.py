@@ -77,20 +77,19 @@ async def is_answering(browser: httpx.AsyncClient, where: str) -> bool:
     return bool(props["answering"])
 
 
+def browsing(kitchen: Kitchen, store: InMemoryStore) -> tuple[Any, httpx.AsyncClient]:
+    """Return an application with the agent, and its client."""
+    app = create_app(store, lambda: AgentAnswering(kitchen), max_tokens=8000, machine=AgentMachine)
+    transport = httpx.ASGITransport(app)
+    return app, httpx.AsyncClient(transport=transport, base_url="http://localhost/api")
+
+
 async def run(kitchen: Kitchen, store: InMemoryStore) -> list[dict[str, Any]]:
     """Run the agent by AG-UI, cancel it in a tool, restart the server, and go on there.
 
     Return the events of the cancelled run.
     """
-
-    def browsing() -> tuple[Any, httpx.AsyncClient]:
-        app = create_app(
-            store, lambda: AgentAnswering(kitchen), max_tokens=8000, machine=AgentMachine
-        )
-        transport = httpx.ASGITransport(app)
-        return app, httpx.AsyncClient(transport=transport, base_url="http://localhost/api")
-
-    app, browser = browsing()
+    app, browser = browsing(kitchen, store)
     async with browser:
         name = (await browser.post("/sessions")).json()["sessionId"]
         where, asked = f"/sessions/{name}", {"id": "m1", "role": "user", "content": "A soup?"}
@@ -109,7 +108,7 @@ async def run(kitchen: Kitchen, store: InMemoryStore) -> list[dict[str, Any]]:
             if line.startswith("data: ")
         ]
         await app.state.chats.close()
-    app, browser = browsing()
+    app, browser = browsing(kitchen, store)
     async with browser:
         await stored(store, name, "ACTING")
         kitchen.waits = False
@@ -144,9 +143,8 @@ def test_the_class_that_a_session_needs_is_named() -> None:
 
 async def summarize(kitchen: Kitchen, store: InMemoryStore) -> None:
     """Ask, and ask again; close the server while it summarizes."""
-    app = create_app(store, lambda: AgentAnswering(kitchen), max_tokens=8000, machine=AgentMachine)
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api") as browser:
+    app, browser = browsing(kitchen, store)
+    async with browser:
         name = (await browser.post("/sessions")).json()["sessionId"]
         for _ in range(2):
             await browser.post(f"/sessions/{name}/messages", json={"content": "A soup?"})
@@ -210,16 +208,20 @@ def test_the_chat_runs_an_agent(polycontext: Command) -> None:
 
 
 @pytest.mark.usefixtures("kitchen")
-@pytest.mark.parametrize("name", ["soup_kitchen:nobody", "nowhere:agent", "soup_kitchen:RULES"])
-def test_an_agent_that_cannot_be_found_is_refused(polycontext: Command, name: str) -> None:
-    """The message says what to write."""
-    said = polycontext("chat", "--agent", name, stdin="Soup!\n")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        *(
+            ([name], name)
+            for name in ("soup_kitchen:nobody", "nowhere:agent", "soup_kitchen:RULES")
+        ),
+        (["soup_kitchen:agent", "--model", "gpt-5"], "without --model"),
+    ],
+)
+def test_an_agent_that_cannot_be_run_is_refused(
+    polycontext: Command, options: list[str], told: str
+) -> None:
+    """The message says what to write; an agent has its own model."""
+    said = polycontext("chat", "--agent", *options, stdin="Soup!\n")
     assert said.code != 0
-    assert name in said.err
-
-
-@pytest.mark.usefixtures("kitchen")
-def test_an_agent_has_its_own_model(polycontext: Command) -> None:
-    """Naming another one is a mistake."""
-    said = polycontext("chat", "--agent", "soup_kitchen:agent", "--model", "gpt-5", stdin="Soup!\n")
-    assert "without --model" in said.err
+    assert told in said.err

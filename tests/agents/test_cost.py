@@ -11,21 +11,9 @@ from polycontext.nodes.entities import records
 from polycontext.polynomial import ContextSession
 from polycontext.pressure.notes import candidates
 from polycontext.testing import ScriptedModel
+from tests.agents.kitchen import DONE, UNDERSTOOD, plan, use
 
 LONG = 40_000
-_UNDERSTOOD, _PLANNED, _CALLED, _DONE = (
-    json.dumps(each)
-    for each in (
-        {"intent": "plan", "confidence": 0.9},
-        {
-            "decision": "plan_direct",
-            "goal": "Plan",
-            "steps": [{"type": "read", "subdomain": "recipes", "description": "Find soups"}],
-        },
-        {"calls": [{"tool": "find", "arguments": {}}]},
-        {"outcome": "found soups"},
-    )
-)
 
 
 def _counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
@@ -47,7 +35,8 @@ def _agent(*, result: Any = None, entities: str = "") -> Agent:
         """Find all."""
         return result
 
-    script = [_UNDERSTOOD, _PLANNED, *([_CALLED] if result is not None else []), _DONE, "Done."]
+    called = [use(("find", {}))] if result is not None else []
+    script = [UNDERSTOOD, plan(), *called, DONE, "Done."]
     session = ContextSession(max_tokens=1_000_000, machine=AgentMachine)
     return Agent(session, ScriptedModel(script * 2), [Tool("find", find, entities=entities)])
 

@@ -11,9 +11,8 @@ from polycontext.nodes import SessionIdRegistry
 from polycontext.nodes.entities.records import EntityVerb, UnknownRefError
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel
-from tests.agents.kitchen import PLANNED, UNDERSTOOD, use
+from tests.agents.kitchen import DONE, PLANNED, UNDERSTOOD, use
 
-DONE = json.dumps({"outcome": "done"})
 SOUP = "r1-81b7d3c4"
 
 

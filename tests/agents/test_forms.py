@@ -112,17 +112,6 @@ def test_a_schema_is_what_strict_structured_output_takes() -> None:
     assert schema["properties"]["parts"]["items"]["required"] == ["ref", "words"]
 
 
-def test_a_tools_arguments_have_a_schema_without_the_key() -> None:
-    """An argument with a default may be null."""
-
-    def plan(recipe: str, servings: int = 2, *, idempotency_key: str, **more: Any) -> None: ...
-
-    assert parameters_of(plan)["properties"] == {
-        "recipe": {"type": "string"},
-        "servings": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-    }
-
-
 BROKEN = [*ANSWERS["broken"], "{" * 100_000]
 
 
@@ -159,10 +148,17 @@ def test_arguments_of_tools_are_words(form: type[Form]) -> None:
 
 
 def test_common_types_have_a_schema_and_others_are_refused() -> None:
-    """A model that is held to a wrong schema cannot answer rightly."""
+    """An argument with a default may be null, and the key is none of the model's."""
 
     def look(
-        a: Literal["x", "y"], b: list[Any], c: Any, d: Sequence[int], *, idempotency_key: str
+        a: Literal["x", "y"],
+        b: list[Any],
+        c: Any,
+        d: Sequence[int],
+        servings: int = 2,
+        *,
+        idempotency_key: str,
+        **more: Any,
     ) -> None: ...
 
     assert parameters_of(look)["properties"] == {
@@ -170,6 +166,7 @@ def test_common_types_have_a_schema_and_others_are_refused() -> None:
         "b": {"type": "array", "items": {}},
         "c": {},
         "d": {"type": "array", "items": {"type": "integer"}},
+        "servings": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
     }
     with pytest.raises(InvalidOptionError, match="attrs class"):
         schema_of(Path)

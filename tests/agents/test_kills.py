@@ -1,7 +1,6 @@
 """Runners that are killed, cancelled or doubled: no turn is lost, and no effect happens twice."""
 
 import asyncio
-import json
 import random
 import threading
 import time
@@ -17,12 +16,11 @@ from polycontext.agents.requests import ModelRequest
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import MoveEvent, TurnEvent
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
-from tests.agents.kitchen import UNDERSTOOD, Plans, begun, tools, use
+from tests.agents.kitchen import DONE, UNDERSTOOD, Plans, begun, plan, tools, use
 
 Call = tuple[str, dict[str, str]]
 FIND: Call = ("find", {})
 PLAN: Call = ("plan", {"recipe": "recipe_1", "day": "Monday"})
-DONE = json.dumps({"outcome": "done"})
 
 
 class Killed(BaseException):
@@ -32,13 +30,11 @@ class Killed(BaseException):
 def script_of(rng: random.Random) -> list[str]:
     """Return the answers of an exchange with up to three steps, each of up to three calls."""
     steps, answers = rng.randrange(4), list[str]()
-    step = {"type": "write", "subdomain": "plans", "description": "Plan it"}
-    plan = {"decision": "plan_direct", "goal": "Plan", "steps": [step] * steps}
     for number in range(steps):
         calls = [PLAN] * rng.randrange(3) if number else [FIND, *[PLAN] * rng.randrange(2)]
         answers += [use(*calls)] if calls else []
         answers.append(DONE)
-    return [UNDERSTOOD, json.dumps(plan), *answers, f"Planned, {rng.random()}."]
+    return [UNDERSTOOD, plan(steps), *answers, f"Planned, {rng.random()}."]
 
 
 class Scripted:

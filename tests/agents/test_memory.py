@@ -4,15 +4,21 @@ import pickle
 import random
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
 import pytest
+from attrs import evolve
 
+from polycontext.agent_context import AgentContext, ContextPatch
+from polycontext.agent_context.records import AuditContext
 from polycontext.agents import Agent, AgentMachine, AgentMemory
+from polycontext.agents.requests import ModelRequest
 from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal import ClearEvent, Spent, spent_in
+from polycontext.polynomial.journal.events import standing
 from polycontext.testing import ScriptedModel
 from tests.agents.kitchen import (
     ASKED,
@@ -25,6 +31,7 @@ from tests.agents.kitchen import (
 )
 from tests.house import ROOT
 
+USAGE = {"prompt_tokens": 90, "completion_tokens": 10}
 WORDS = sorted({*re.findall(r"\b[a-z]{4,}\b", (ROOT / "docs/concepts.md").read_text())})
 
 
@@ -38,14 +45,22 @@ def stored(memory: AgentMemory) -> str:
     return pickle.dumps(memory.conversation).decode(errors="replace")
 
 
+class Billed(RandomModel):
+    """A model whose answers say what they cost."""
+
+    def complete(self, request: ModelRequest) -> Any:
+        """Return an answer with its usage."""
+        return {"role": "assistant", "content": super().complete(request), "usage": USAGE}
+
+
 class History:
-    """A random history of one agent; after each step its laws are checked."""
+    """A random history of an agent and other writers; after each step its laws are checked."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - a test's
         self.seed, self.said = seed, 0
         self.words = set[str]()
-        self.model = RandomModel(self.rng)
+        self.model = Billed(self.rng)
         session = ContextSession(
             max_tokens=self.rng.choice([700, 1500, 6000]), machine=AgentMachine
         )
@@ -86,15 +101,41 @@ class History:
             self.retain,
             self.fork,
             self.clear,
+            self.write,
+            self.append,
+            self.use,
         ]
         (self.rng.choice(steps) if self.users() else self.send)()
         memory = self.agent.memory
         assert memory == folded(self.agent)
+        check_usage(self.agent.session, memory)
+        if not any(isinstance(each, ClearEvent) for each in self.agent.session.history.events()):
+            check_audit(memory)
         self.passed[self.agent.session.history.revision] = memory
 
     def send(self) -> None:
         """Send a message."""
         self.agent.send(self.say())
+
+    def write(self) -> None:
+        """Write a key that another agent may have written."""
+        agent, usage = (
+            self.rng.choice(["summarization", "orchestrator"]),
+            self.rng.choice([None, USAGE]),
+        )
+        self.agent.write(agent, {"reasoning.summary": f"summary {self.rng.random()}"}, usage=usage)
+
+    def append(self) -> None:
+        """Append to a list that another agent may have appended to."""
+        agent = self.rng.choice(["context_synthesizer", "inference"])
+        fact = {"id": f"x{self.rng.random()}", "content": "so it is", "source": "s"}
+        self.agent.write(agent, append={"enrichment.facts": [fact]})
+
+    def use(self) -> None:
+        """Report a call, and write a large artifact."""
+        large = {"id": f"a{self.rng.random()}", "content": "nothing to see\n" * 5_000}
+        self.agent.write("inference", usage=USAGE)
+        self.agent.write("retrieval_planner", append={"retrieval.artifacts": [large]})
 
     def rewind(self) -> None:
         """Rewind to where a step ended: everything is remembered as it was then."""
@@ -125,6 +166,8 @@ class History:
         fork = self.agent_of(self.agent.session.history.fork(f"fork {self.rng.random()}"))
         assert fork.memory.conversation == self.agent.memory.conversation
         assert fork.memory.place == self.agent.memory.place
+        assert fork.memory.shared.audit == self.agent.memory.shared.audit
+        assert fork.memory.shared.llm == self.agent.memory.shared.llm
         self.agent, self.passed = fork, {}
 
     def forget(self) -> None:
@@ -154,6 +197,39 @@ class History:
         assert not self.model.forbidden & marks_of(held)
 
 
+def standing_calls(session: ContextSession) -> Iterator[Spent]:
+    """Yield the calls of the events that no rewind has undone."""
+    for _, event in standing(session.history.events()):
+        if spent := spent_in(event):
+            yield spent
+
+
+def check_usage(session: ContextSession, memory: AgentMemory) -> None:
+    """Check that the usage is the sum of the calls that stand; the session has all."""
+    usage, total = memory.shared.llm.usage, sum(standing_calls(session), Spent())
+    found = (usage.prompt_tokens, usage.completion_tokens) if usage else (0, 0)
+    assert found == (total.input_tokens, total.output_tokens)
+    assert usage is None or usage.cost_usd == pytest.approx(total.cost_usd)
+    assert session.usage.spent.calls >= total.calls
+
+
+def check_audit(memory: AgentMemory) -> None:
+    """Check that the diffs lead from an empty context to this one, and that each is in a run."""
+    shared = memory.shared
+    made = AgentContext(metadata=shared.metadata)
+    for record in shared.audit.diffs:
+        made = ContextPatch.of(record).apply(made)
+    bare = evolve(shared, audit=AuditContext(), llm=evolve(shared.llm, usage=None))
+    assert made == bare
+    written = [key for run in shared.audit.agent_runs for key in run.keys_written]
+    assert sorted(written) == sorted(
+        f"{namespace}.{key}"
+        for record in shared.audit.diffs
+        for namespace, keys in record.changes.items()
+        for key in keys
+    )
+
+
 def run_histories(seeds: range, steps: int) -> None:
     """Run random histories."""
     for seed in seeds:
@@ -163,14 +239,14 @@ def run_histories(seeds: range, steps: int) -> None:
 
 
 def test_memory_follows_random_histories() -> None:
-    """Rewound, edited, regenerated, forked, cleared, forgotten and expired."""
-    run_histories(range(2), 5)
+    """Rewound, edited, regenerated, forked, cleared, forgotten, expired and written to."""
+    run_histories(range(4), 7)
 
 
 @pytest.mark.gate
 def test_memory_follows_many_random_histories() -> None:
     """The same, longer."""
-    run_histories(range(100, 110), 9)
+    run_histories(range(100, 120), 9)
 
 
 def test_a_forgotten_result_leaves_its_refs() -> None:

@@ -12,16 +12,13 @@ import pytest
 from polycontext.adapters import anthropic as anthropic_adapter
 from polycontext.adapters import openai as openai_adapter
 from polycontext.agents import Agent, model_of
-from polycontext.agents.models import ANTHROPIC, CHAT, SdkModel
+from polycontext.agents.models import ANTHROPIC, CHAT
 from polycontext.agents.requests import ModelRequest
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial.journal import spent_in
 from polycontext.testing.strict import StrictServer
 from tests.agents.kitchen import RandomModel, begun, tools
-from tests.agents.vendors import Wire
-from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
-
-NAMES = {"openai": "gpt-5.6", "openai-responses": "gpt-5.6", "anthropic": "claude"}
+from tests.agents.vendors import MODELS, Wire, client_of, strict_of
 
 
 class Replies(Wire):
@@ -37,36 +34,15 @@ class Replies(Wire):
         return self.model.complete(ModelRequest(node, prompt, schema))
 
 
-def client_of(provider: str, url: str, *, is_async: bool) -> Any:
-    """Return the SDK's client."""
-    if provider == "anthropic":
-        kind: Any = anthropic.AsyncAnthropic if is_async else anthropic.Anthropic
-        return kind(api_key="none", base_url=url, max_retries=0)
-    kind = openai.AsyncOpenAI if is_async else openai.OpenAI
-    return kind(api_key="none", base_url=f"{url}/v1", max_retries=0)
-
-
-def agent_with(model: SdkModel) -> Agent:
-    """Return an agent that may only find recipes."""
-    session = begun()
-    return Agent(session, model, tools()[:1])
-
-
 @pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.parametrize("provider", NAMES)
+@pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])
 def test_conversations_over_http(provider: str, *, is_async: bool) -> None:
     """Every request is taken, each node's form goes out, and the reply is streamed."""
     replies = Replies(7)
-    strict: Any = {
-        "openai": StrictChat(replies.chat),
-        "openai-responses": StrictResponses(replies.responses),
-        "anthropic": StrictAnthropic(replies.anthropic),
-    }[provider]
-    with StrictServer((strict,)) as server:
+    with StrictServer((strict_of(provider, replies),)) as server:
         client = client_of(provider, server.url, is_async=is_async)
-        agent = agent_with(
-            model_of(client, "claude" if provider == "anthropic" else "gpt-5.6", provider=provider)
-        )
+        model = model_of(client, MODELS[provider], provider=provider)
+        agent = Agent(begun(), model, tools()[:1])
 
         async def talk() -> None:
             assert (await agent.asend("Look for code-1, please.")).startswith("Here is")

@@ -1,6 +1,5 @@
 """The regions of an agent: the context's is what it is in a plain session, the nodes' beside it."""
 
-import json
 from collections import Counter
 from functools import partial
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from polycontext.polynomial import (
 from polycontext.polynomial.machine import Region
 from polycontext.testing import ScriptedModel
 from polycontext.window import Turn
+from tests.agents.kitchen import DONE, UNDERSTOOD, plan, use
 from tests.house import gated
 
 REPLY = "Dish {0} is ready and there is a long sentence about it, with number {0}."
@@ -37,14 +37,7 @@ class Entries:
 
 def answers(number: int) -> list[str]:
     """Return what a model answers in one exchange with one step."""
-    step = {"type": "read", "subdomain": "logs", "description": f"Find {number}"}
-    forms: list[dict[str, Any]] = [
-        {"intent": "plan", "confidence": 0.9},
-        {"decision": "plan_direct", "goal": f"Goal {number}", "steps": [step]},
-        {"calls": [{"tool": "log", "arguments": {"n": number}}]},
-        {"outcome": f"found {number}"},
-    ]
-    return [*map(json.dumps, forms), REPLY.format(number)]
+    return [UNDERSTOOD, plan(), use(("log", {"n": number})), DONE, REPLY.format(number)]
 
 
 def log(n: int, **_: str) -> str:
@@ -127,13 +120,7 @@ class Careful(AgentMachine):
 
 def test_no_tool_runs_whose_result_a_region_refuses() -> None:
     """The call waits; it is made once, after the region allows it."""
-    step = {"type": "write", "subdomain": "money", "description": "Pay"}
-    forms: list[dict[str, Any]] = [
-        {"intent": "pay", "confidence": 0.9},
-        {"decision": "plan_direct", "goal": "Pay", "steps": [step]},
-        {"calls": [{"tool": "pay", "arguments": {}}]},
-        {"outcome": "paid"},
-    ]
+    script = [UNDERSTOOD, plan(), use(("pay", {})), DONE, "Done."]
     paid = list[str]()
 
     def pay(**_: Any) -> str:
@@ -141,9 +128,7 @@ def test_no_tool_runs_whose_result_a_region_refuses() -> None:
         return "paid"
 
     session = ContextSession(8_000, machine=Careful)
-    agent = Agent(
-        session, ScriptedModel([*map(json.dumps, forms), "Done."]), [Tool("pay", pay, "Pays.")]
-    )
+    agent = Agent(session, ScriptedModel(script), [Tool("pay", pay, "Pays.")])
     with pytest.raises(IllegalDirectionError):
         agent.send("Pay 9.")
     with pytest.raises(IllegalDirectionError):
@@ -152,6 +137,3 @@ def test_no_tool_runs_whose_result_a_region_refuses() -> None:
     session.send("approve")
     assert agent.run() == "Done."
     assert paid == ["9"]
-
-
-# --- where live, replayed, reopened and past sessions stand ---------------------------

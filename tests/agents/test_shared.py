@@ -24,7 +24,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure.schedule import Prices
 from polycontext.testing import ScriptedModel
-from tests.agents.kitchen import ASKED, PLANNED, SCRIPT, UNDERSTOOD, agent_of
+from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, agent_of, plan
 
 USAGE = {"prompt_tokens": 900, "completion_tokens": 100}
 PRICES = Prices(1, 10)  # dollars per million tokens: a call costs .0019
@@ -79,32 +79,24 @@ def test_a_blocked_exchange_is_a_blocked_run() -> None:
 
 
 def test_usage_is_what_providers_report() -> None:
-    """By node in the shared context, and in the session, where a rewind takes nothing back."""
-    model = ScriptedModel([message(UNDERSTOOD), message(ASKED), message("Which?"), UNDERSTOOD])
-    agent = agent_of(model, prices=PRICES)
+    """By node in the shared context, and in the session, where a rewind takes nothing back.
+
+    The call of an answer that is refused is recorded with the answer that is stored.
+    """
+    answers = [message("{}"), message(UNDERSTOOD), message(ASKED), message("Which?")]
+    agent = agent_of(ScriptedModel([*answers, UNDERSTOOD]), prices=PRICES)
     agent.send("A soup?")
     usage = agent.memory.shared.llm.usage
     assert usage is not None
-    assert (usage.total_tokens, usage.prompt_tokens, usage.completion_tokens) == (3000, 2700, 300)
-    assert usage.cost_usd == pytest.approx(0.0057)
-    by_agent = {name: pytest.approx(0.0019) for name in ("understand", "think", "reply")}
-    assert usage.by_agent == by_agent
-    assert agent.session.usage.spent.input_tokens == 2700
+    assert (usage.total_tokens, usage.prompt_tokens, usage.completion_tokens) == (4000, 3600, 400)
+    assert usage.cost_usd == pytest.approx(0.0076)
+    by_agent = {"understand": 0.0038, "think": 0.0019, "reply": 0.0019}
+    assert usage.by_agent == {name: pytest.approx(cost) for name, cost in by_agent.items()}
+    assert agent.session.usage.spent.input_tokens == 3600
     agent.session.history.rewind(0)
     assert agent.memory.shared.llm.usage is None
-    assert agent.session.usage.spent.calls == 3
-    assert agent.session.usage.spent.cost_usd == pytest.approx(0.0057)
-
-
-def test_an_answer_that_is_refused_costs_as_well() -> None:
-    """Its call is recorded with the answer that is stored."""
-    model = ScriptedModel([message("{}"), message(UNDERSTOOD), ASKED, "Which?"])
-    agent = agent_of(model, prices=PRICES)
-    agent.send("A soup?")
-    spent = agent.session.usage.spent
-    assert (spent.calls, spent.input_tokens) == (4, 1800)
-    assert agent.memory.shared.llm.usage is not None
-    assert agent.memory.shared.llm.usage.by_agent["understand"] == pytest.approx(0.0038)
+    assert agent.session.usage.spent.calls == 4
+    assert agent.session.usage.spent.cost_usd == pytest.approx(0.0076)
 
 
 def test_a_usage_that_cannot_be_read_loses_no_answer() -> None:
@@ -118,8 +110,7 @@ def test_a_usage_that_cannot_be_read_loses_no_answer() -> None:
 def test_a_fact_says_who_found_it_when_and_how_sure() -> None:
     """The agent is in its provenance; the time is that of the event; Act gives a confidence."""
     step = json.dumps({"outcome": "found it", "confidence": 0.4})
-    planned = json.loads(PLANNED) | {"steps": json.loads(PLANNED)["steps"][:1]}
-    agent = agent_of(ScriptedModel([UNDERSTOOD, json.dumps(planned), step, "Here."]))
+    agent = agent_of(ScriptedModel([UNDERSTOOD, plan(), step, "Here."]))
     agent.send("A soup?")
     (found,) = agent.memory.shared.enrichment.facts
     acted = next(e for e in agent.session.history.events() if getattr(e, "name", "") == "acted")

@@ -228,7 +228,7 @@ def _node_of(schema: Mapping[str, Any]) -> str:
     return next(node for name, node in marks.items() if name in schema["properties"])
 
 
-def client_of(provider: str, url: str) -> Any:
+def client_of(provider: str, url: str, *, is_async: bool = False) -> Any:
     """Return the SDK's client."""
     if provider == "gemini":
         genai: Any = importlib.import_module("google.genai")  # an extra
@@ -236,10 +236,25 @@ def client_of(provider: str, url: str) -> Any:
     if provider == "anthropic":
         import anthropic  # noqa: PLC0415 - one of several
 
-        return anthropic.Anthropic(api_key="none", base_url=url, max_retries=0)
+        claude: Any = anthropic.AsyncAnthropic if is_async else anthropic.Anthropic
+        return claude(api_key="none", base_url=url, max_retries=0)
     import openai  # noqa: PLC0415 - one of several
 
-    return openai.OpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0)
+    gpt: Any = openai.AsyncOpenAI if is_async else openai.OpenAI
+    return gpt(api_key="none", base_url=f"{url}/v1", max_retries=0)
+
+
+def strict_of(provider: str, wire: Wire) -> Any:
+    """Return the strict vendor that asks a wire for its answers."""
+    match provider:
+        case "openai":
+            return StrictChat(wire.chat)
+        case "openai-responses":
+            return StrictResponses(wire.responses)
+        case "anthropic":
+            return StrictAnthropic(wire.anthropic)
+        case _:
+            return StrictGemini(wire.gemini, model=MODELS["gemini"])
 
 
 MODELS = {
@@ -253,13 +268,7 @@ MODELS = {
 def converse(provider: str, conversations: int, seed: int = 0) -> tuple[Behind, list[str]]:
     """Hold conversations on a vendor; return the model behind it, and what became of replies."""
     behind, lost = Behind(provider, random.Random(seed)), list[str]()  # noqa: S311 - a test's
-    providers: Mapping[str, Callable[[], Any]] = {
-        "openai": lambda: StrictChat(behind.chat),
-        "openai-responses": lambda: StrictResponses(behind.responses),
-        "anthropic": lambda: StrictAnthropic(behind.anthropic),
-        "gemini": lambda: StrictGemini(behind.gemini, model=MODELS["gemini"]),
-    }
-    with StrictServer((providers[provider](),)) as server:
+    with StrictServer((strict_of(provider, behind),)) as server:
         client = client_of(provider, server.url)
         model = model_of(client, MODELS[provider], provider=provider)
         for number in range(conversations):

@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import evolve
 
+from benchmarks.retention.command import main
 from benchmarks.retention.recordings import Conversation, Message, Probe, message_tokens
 
 SHELF = [
@@ -17,6 +18,16 @@ SHELF = [
 ]
 
 
+def calling(name: str, arguments: object, result: str, id: str = "c1") -> list[Message]:
+    """Return a call and its result; all calls may have the same id, as in some recordings."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    call = {"id": id, "type": "function", "function": function}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": id, "content": result},
+    ]
+
+
 def agent_messages(rounds: int = 9) -> list[Message]:
     """Return a system message, a task, and so many calls with their results."""
     messages: list[Message] = [
@@ -24,19 +35,8 @@ def agent_messages(rounds: int = 9) -> list[Message]:
         {"role": "user", "content": "Count what is on every shelf."},
     ]
     for number in range(rounds):
-        call = {
-            "id": f"c{number}",
-            "type": "function",
-            "function": {"name": "look", "arguments": f'{{"shelf": {number}}}'},
-        }
-        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        messages.append(
-            {
-                "role": "tool",
-                "tool_call_id": f"c{number}",
-                "content": f"{SHELF[number % 9]}. " + "Nothing else to report here. " * 8,
-            }
-        )
+        told = f"{SHELF[number % 9]}. " + "Nothing else to report here. " * 8
+        messages += calling("look", {"shelf": number}, told, f"c{number}")
     return messages
 
 
@@ -92,6 +92,23 @@ def write(folder: Path, file: str, *conversations: Conversation) -> None:
         for each in conversations
     )
     (folder / f"{file}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
+
+def figures_of(folder: Path, parts: str, options: str) -> Any:
+    """Run parts of the command over the recordings of a folder, and return its figures."""
+    file = folder / "results.json"
+    place = ["--data", str(folder), "--quiet", "--json", str(file)]
+    assert main([*parts.split(), *place, *options.split()]) == 0
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def framed(body: str) -> list[Message]:
+    """Return a view with a gist in it."""
+    return [{"role": "user", "content": f"[Summary of earlier messages]\n{body}\n[End of summary]"}]
+
+
+def quiet(_: str) -> None:
+    """Tell nothing."""
 
 
 def _record(probe: Probe) -> dict[str, Any]:

@@ -1,17 +1,15 @@
 """Notes that are inserted into conversations: the sets are sound, and kept texts are found."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from benchmarks.retention import noted
-from benchmarks.retention.command import main
 from benchmarks.retention.growing import Way
 from benchmarks.retention.recordings import Conversation
 from polycontext.window.providers import get_format
-from tests.benchmarks.conversations import agent, monologue, write
+from tests.benchmarks.conversations import agent, figures_of, monologue, quiet, write
 from tests.house import sizes
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
@@ -20,10 +18,6 @@ pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part 
 def hosts() -> list[Conversation]:
     """Return three conversations to put things into."""
     return [agent(1), monologue(), agent(2)]
-
-
-def quiet(_: str) -> None:
-    """Tell nothing."""
 
 
 def test_what_is_to_be_kept_stands_in_what_is_put_in() -> None:
@@ -114,24 +108,9 @@ def test_the_command_prints_the_notes(
     written = noted.written
     monkeypatch.setattr(noted, "written", lambda *asked: written(*asked)[:most])
     write(tmp_path, "tau_airline_gpt4o", *(agent(number) for number in range(4)))
-    results = tmp_path / "results.json"
-    arguments = [
-        "notes",
-        "--data",
-        str(tmp_path),
-        "--set",
-        "tau",
-        "--half",
-        "tuning",
-        "--budgets",
-        "25",
-        "--window",
-        "1000",
-        "--quiet",
-    ]
-    assert main([*arguments, "--json", str(results)]) == 0
+    options = "--set tau --half tuning --budgets 25 --window 1000"
+    figures = figures_of(tmp_path, "notes", options)["notes"][str(Way())]
     assert "constraint seen" in capsys.readouterr().out
-    figures = json.loads(results.read_text())["notes"][str(Way())]
     assert {
         "the rule",
         "ordinary talk",

@@ -6,21 +6,21 @@ from pathlib import Path
 import pytest
 
 from benchmarks.retention import chats, extracts, logs, noted
-from benchmarks.retention.command import main
 from benchmarks.retention.methods import METHODS
 from benchmarks.retention.recordings import Message
-from tests.benchmarks.conversations import agent, agent_messages, conversation, monologue, write
+from tests.benchmarks.conversations import (
+    agent,
+    agent_messages,
+    calling,
+    conversation,
+    figures_of,
+    framed,
+    monologue,
+    quiet,
+    write,
+)
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
-
-
-def quiet(_: str) -> None:
-    """Tell nothing."""
-
-
-def summary(body: str) -> list[Message]:
-    """Return a view with a gist in it."""
-    return [{"role": "user", "content": f"[Summary of earlier messages]\n{body}\n[End of summary]"}]
 
 
 def test_chats_are_long_and_unlike_and_hold_their_evidence_once() -> None:
@@ -68,7 +68,7 @@ def test_evidence_is_found_with_all_the_room_and_not_in_an_empty_view() -> None:
     )
     assert (
         chats.measure(
-            lambda _: summary(f"user: {', '.join(answers)}"), some, 0.25, asked=False, tell=quiet
+            lambda _: framed(f"user: {', '.join(answers)}"), some, 0.25, asked=False, tell=quiet
         ).share
         == 0.0
     )
@@ -90,7 +90,7 @@ def test_a_wanted_line_stands_in_its_log_and_not_beside_it(kind: logs.Kind) -> N
             line, [message for message in logs.asking(log) if message["role"] != "tool"]
         )
         assert not logs.stands(
-            line, summary(" … ".join(part[: len(part) // 4] for part in line.parts))
+            line, framed(" … ".join(part[: len(part) // 4] for part in line.parts))
         )
 
 
@@ -99,13 +99,13 @@ def test_a_wanted_row_may_stand_as_a_note_of_its_record() -> None:
     log = logs.log_of(logs.json_lines, 50)
     line = log.wanted[0]
     assert logs.stands(
-        line, summary(f'read_output(path="out.txt") -> {line.record}: {line.key} {line.value}, …')
+        line, framed(f'read_output(path="out.txt") -> {line.record}: {line.key} {line.value}, …')
     )
     assert not logs.stands(
-        line, summary(f'read_output(path="out.txt") -> W-7: {line.key} {line.value}, …')
+        line, framed(f'read_output(path="out.txt") -> W-7: {line.key} {line.value}, …')
     )
     assert not logs.stands(
-        line, summary(f'read_output(path="out.txt") -> {line.record}: {line.value}, …')
+        line, framed(f'read_output(path="out.txt") -> {line.record}: {line.value}, …')
     )
 
 
@@ -151,18 +151,12 @@ def test_what_fits_is_looked_for_unit_by_unit(monkeypatch: pytest.MonkeyPatch) -
             {"sku": f"S-{number}", "name": "desk lamp", "colour": "green"} for number in range(5)
         ],
     }
-    call = {
-        "id": "c1",
-        "type": "function",
-        "function": {"name": "get_order", "arguments": '{"order_id": "W-11"}'},
-    }
     messages: list[Message] = [
         {"role": "user", "content": "Which lamps are in it? I forgot."},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c1", "content": json.dumps(order)},
+        *calling("get_order", {"order_id": "W-11"}, json.dumps(order)),
     ]
     host = conversation("tau", [*messages, *messages])
-    result = f"get_order({call['function']['arguments']}) -> "  # type: ignore[index]
+    result = 'get_order({"order_id": "W-11"}) -> '
     notes = "\n ".join(f"items S-{number}: name desk lamp, colour green" for number in range(5))
     monkeypatch.setattr(
         extracts, "gist_of", lambda *_: f"user: Which lamps are in it? I forgot.\n{result}{notes}"
@@ -198,36 +192,11 @@ def test_the_command_prints_every_new_part(
     }
     (tmp_path / "readings").mkdir()
     (tmp_path / "readings" / "shelves.json").write_text(json.dumps(reading))
-    results = tmp_path / "results.json"
-    asked = [
-        "projections",
-        "judge",
-        "needs",
-        "lines",
-        "chats",
-        "extracts",
-        "--data",
-        str(tmp_path),
-        "--set",
-        "tau",
-        "--half",
-        "all",
-        "--quiet",
-    ]
-    options = [
-        "--budgets",
-        "25",
-        "--summaries",
-        "3",
-        "--lines",
-        "1000",
-        "--sample",
-        "1",
-        "--no-gates",
-        "--json",
-        str(results),
-    ]
-    assert main([*asked, *options]) == 0
+    figures = figures_of(
+        tmp_path,
+        "projections judge needs lines chats extracts",
+        "--set tau --half all --budgets 25 --summaries 3 --lines 1000 --sample 1 --no-gates",
+    )
     printed = capsys.readouterr().out
     assert all(
         name in printed
@@ -240,7 +209,6 @@ def test_the_command_prints_every_new_part(
             "kept beside",
         )
     )
-    figures = json.loads(results.read_text())
     assert figures["projections"]["tau"]["project"]["25 %"]["recalls"]["with record"]["of"] == 2
     assert figures["judge"]["tau"]["said"]["summaries"] == 1
     assert figures["needs"]["project, 25 %, agent"] == {"share": 0.5, "of": 2}

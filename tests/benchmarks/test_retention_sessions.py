@@ -15,7 +15,7 @@ from benchmarks.retention.peers import PEER, is_installed
 from benchmarks.retention.report import differences
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.window import TiktokenCounter, Turn
-from tests.benchmarks.conversations import agent, monologue, write
+from tests.benchmarks.conversations import agent, figures_of, monologue, write
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
@@ -126,40 +126,10 @@ def test_the_command_measures_all_its_parts(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command measures every part, prints JSON, and is reproducible apart from times."""
-    sets = [
-        "--data",
-        str(folder),
-        "--half",
-        "all",
-        "--set",
-        "tau",
-        "--set",
-        "bfcl",
-        "--loops",
-        "2",
-        "--turns",
-        "40",
-        "--window",
-        "900",
-    ]
-    options = [*sets, "--budgets", "50", "--all-methods", "--quiet"]
+    options = "--half all --set tau --set bfcl --loops 2 --turns 40 --window 900 --budgets 50"
     # The others have tests of their own.
-    assert (
-        main(
-            [
-                "projections",
-                "peers",
-                "sessions",
-                "aging",
-                "cycles",
-                "dead-ends",
-                *options,
-                "--json",
-                str(folder / "first.json"),
-            ]
-        )
-        == 0
-    )
+    parts = "projections peers sessions aging cycles dead-ends"
+    first = figures_of(folder, parts, f"{options} --all-methods")
     printed = capsys.readouterr().out
     assert all(
         title in printed
@@ -172,21 +142,9 @@ def test_the_command_measures_all_its_parts(
         )
     )
     assert is_installed() or f"{PEER}: not installed" in printed
-    first = json.loads((folder / "first.json").read_text(encoding="utf-8"))
-    assert (
-        main(
-            [
-                "projections",
-                *options,
-                "--json",
-                str(folder / "second.json"),
-                "--against",
-                str(folder / "first.json"),
-            ]
-        )
-        == 0
-    )
-    second = json.loads((folder / "second.json").read_text(encoding="utf-8"))
+    (folder / "first.json").write_text(json.dumps(first))
+    against = f"--all-methods --against {folder / 'first.json'}"
+    second = figures_of(folder, "projections", f"{options} {against}")
     assert list(differences(second, first)) == []
     first["projections"]["tau"]["project"]["50 %"]["recalls"]["bound"]["share"] -= 0.25
     assert [(path, round(new - old, 2)) for path, old, new in differences(second, first)] == [

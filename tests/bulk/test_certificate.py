@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -18,17 +19,22 @@ from tests.house import gated
 DRAWS = 1_000
 
 
+def call_of(arguments: str, id: str = "c1") -> dict[str, Any]:
+    """Return a call with these arguments."""
+    call = assistant(None, id)
+    call["tool_calls"][0]["function"]["arguments"] = arguments
+    return call
+
+
 def calling(arguments: str) -> list[dict[str, object]]:
     """Return a conversation whose last call has these arguments."""
-    call = assistant(None, "c1")
-    call["tool_calls"][0]["function"]["arguments"] = arguments
     return [
         user("Book flight HAT136 for Mia Li."),
         assistant(None, "c0"),
         result("c0", "Seat 17F4 is free, price 5123."),
         *chat(12)[1:],
         user("Take that seat."),
-        call,
+        call_of(arguments),
         result("c1", "It is done."),
     ]
 
@@ -66,9 +72,7 @@ def test_an_argument_stands_verbatim_as_whole_words(
     argument: str, text: str, *, stands: bool
 ) -> None:
     """Only the same characters count, and only apart from other words."""
-    call = assistant(None, "c1")
-    call["tool_calls"][0]["function"]["arguments"] = json.dumps([argument])
-    row = [user(text), call, result("c1", "It is done.")]
+    row = [user(text), call_of(json.dumps([argument])), result("c1", "It is done.")]
     assert measure(row, [WHOLE]).arguments == stands
 
 
@@ -80,8 +84,7 @@ def test_many_arguments_are_found_in_one_reading(stand: int) -> None:
         rows = [user("; ".join(f"the {each * 7}" for each in range(1_000, 1_000 + number)))]
         for first in range(1_000, 1_000 + number, 10):
             values = [f"the {each * 7 + stand}" for each in range(first, first + 10)]
-            call = assistant(None, f"c{first}")
-            call["tool_calls"][0]["function"]["arguments"] = json.dumps(values, indent=4)
+            call = call_of(json.dumps(values, indent=4), f"c{first}")
             rows += [call, result(f"c{first}", "It is done.")]
         request = WHOLE.request({"messages": rows})
         parsed = request.wire.parse(request.inline, repair=True)

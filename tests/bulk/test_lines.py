@@ -9,7 +9,6 @@ import pytest
 import zstandard
 
 from polycontext.base import InvalidDataError, MissingExtraError
-from polycontext.bulk import lines
 from polycontext.bulk.lines import LineFormat, line_format
 from polycontext.bulk.pieces import Piece
 from tests.bulk.data_sets import as_lines, rows, saved
@@ -20,12 +19,6 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
     ".zst": zstandard.ZstdCompressor().compress,
 }
 SOME = as_lines(rows(60))
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pieces hold a few rows."""
-    monkeypatch.setattr(lines, "PIECE_BYTES", 8_000)
 
 
 def pieces(path: Path, codec: str, position: int = 0, row: int = 0) -> list[Piece]:

@@ -57,12 +57,6 @@ def whole(source: Path) -> Path:
     return output
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pieces hold a few rows."""
-    monkeypatch.setattr(lines, "PIECE_BYTES", 8_000)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def small_for_all() -> Iterator[None]:
     """Let the pool cut the same pieces."""

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.bulk import Pool, RowCompressor, compress_file, lines, run
+from polycontext.bulk import Pool, RowCompressor, compress_file, run
 from polycontext.bulk.run import Progress, Report
 from polycontext.polynomial.stores import FileLock
 from tests.bulk.data_sets import BUDGET, as_lines, little_space, read, rows, saved
@@ -25,9 +25,8 @@ HERE = Pool(1)
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pieces hold a few rows, and note each of them."""
-    monkeypatch.setattr(lines, "PIECE_BYTES", 8_000)
+def noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run note each piece."""
     monkeypatch.setattr(run, "CHECKPOINT_SECONDS", 0.0)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from polycontext import ContextSession
-from tests.cli.slow_endpoint import WAIT, SlowEndpoint
+from polycontext.testing.strict import StrictServer
+from tests.cli.slow_endpoint import LONG, Halting
 
 pty = pytest.importorskip("pty", reason="there are no pseudo terminals here")
 
@@ -21,6 +22,11 @@ def folder(tmp_path: Path) -> Path:
     """Return a folder with a file in it."""
     (tmp_path / "agent.py").write_text("def run():\n    return 1\n", encoding="utf-8")
     return tmp_path
+
+
+def answered_by(server: StrictServer) -> tuple[object, ...]:
+    """Return the arguments of a chat with a server's model."""
+    return (*WHERE, "--base-url", f"{server.url}/v1", "--model", "gpt-5")
 
 
 def said(folder: Path) -> list[tuple[str, str]]:
@@ -58,11 +64,8 @@ def test_a_conversation_from_the_first_key_to_the_next_day(folder: Path) -> None
 
 def test_ctrl_c_ends_an_answer_and_keeps_what_was_said(folder: Path) -> None:
     """The conversation goes on with it; where nothing is answered, it gives up the line."""
-    slow = SlowEndpoint(["Plums", " and", WAIT], ["Pears."])
-    with (
-        slow.serving(),
-        OnATerminal(folder, *WHERE, "--base-url", slow.url, "--model", "m") as chat,
-    ):
+    slow = Halting(LONG, "Pears.")
+    with StrictServer((slow,)) as server, OnATerminal(folder, *answered_by(server)) as chat:
         chat.see("> ")
         chat.press("What is there?\n")
         chat.see("Plums and")
@@ -76,51 +79,49 @@ def test_ctrl_c_ends_an_answer_and_keeps_what_was_said(folder: Path) -> None:
         chat.see("Pears.", "> ")
         chat.press("\x04")
         assert chat.end() == 0
+        slow.over.set()
+    kept = said(folder)[1][1]
+    assert kept
+    assert LONG.startswith(kept)
     assert said(folder) == [
         ("user", "What is there?"),
-        ("assistant", "Plums and"),
+        ("assistant", kept),
         ("user", "And else?"),
         ("assistant", "Pears."),
     ]
     asked = [message["content"] for message in slow.asked[1]["messages"]]
-    assert asked == ["What is there?", "Plums and", "And else?"]
+    assert asked == ["What is there?", kept, "And else?"]
 
 
 @pytest.mark.gate
-def test_told_to_end_it_keeps_what_was_said(folder: Path) -> None:
-    """As where a terminal is closed in the middle of an answer."""
-    slow = SlowEndpoint(["Plums", " and", WAIT])
-    with (
-        slow.serving(),
-        OnATerminal(folder, *WHERE, "--base-url", slow.url, "--model", "m") as chat,
-    ):
-        chat.see("> ")
-        chat.press("What is there?\n")
-        chat.see("Plums and")
-        os.kill(chat.process.pid, signal.SIGHUP)
-        assert chat.end() == 128 + signal.SIGHUP
-    assert said(folder) == [("user", "What is there?"), ("assistant", "Plums and")]
-    with OnATerminal(folder, *WHERE) as chat:
-        chat.see("You stopped this answer. Its text so far is kept.", "> ")
-
-
-@pytest.mark.gate
-def test_killed_in_the_middle_of_an_answer_it_goes_on(folder: Path) -> None:
-    """After a kill the user's message is stored, and the next message is answered."""
-    slow = SlowEndpoint(["Plums", WAIT], ["Plums and pears."])
-    with slow.serving():
-        where = (*WHERE, "--base-url", slow.url, "--model", "m")
-        with OnATerminal(folder, *where) as chat:
+@pytest.mark.parametrize(
+    ("sign", "told"),
+    [
+        (signal.SIGHUP, "You stopped this answer. Its text so far is kept."),
+        (signal.SIGKILL, "session s: 1 messages so far"),
+    ],
+)
+def test_ended_in_the_middle_of_an_answer_it_goes_on(
+    folder: Path, sign: signal.Signals, told: str
+) -> None:
+    """If its terminal is closed, the partial answer is kept; after a kill, the message is."""
+    is_killed, slow = sign is signal.SIGKILL, Halting(LONG, "Quinces.")
+    with StrictServer((slow,)) as server:
+        with OnATerminal(folder, *answered_by(server)) as chat:
             chat.see("> ")
             chat.press("What is there?\n")
-            chat.see("Plums")
-            os.kill(chat.process.pid, signal.SIGKILL)
-            chat.end()
-        assert said(folder) == [("user", "What is there?")]
-        with OnATerminal(folder, *where) as chat:
-            chat.see("session s: 1 messages so far", "> ")
+            chat.see("Plums and")
+            os.kill(chat.process.pid, sign)
+            assert chat.end() == (-sign if is_killed else 128 + sign)
+        slow.over.set()
+        first, *kept = (text for _, text in said(folder))
+        assert first == "What is there?"
+        assert len(kept) == (not is_killed)
+        assert all(text and LONG.startswith(text) for text in kept)
+        with OnATerminal(folder, *answered_by(server)) as chat:
+            chat.see(told, "> ")
             chat.press("Well?\n")
-            chat.see("Plums and pears.", "> ")
+            chat.see("Quinces.", "> ")
             chat.press("\x04")
             assert chat.end() == 0
-    assert [text for _, text in said(folder)] == ["What is there?", "Well?", "Plums and pears."]
+    assert [text for _, text in said(folder)] == [first, *kept, "Well?", "Quinces."]

@@ -5,31 +5,18 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Command, as_lines, saved
-from tests.transcripts.writers import RECORDS, STEPS, WRITERS, claude_code
+from tests.transcripts.writers import STEPS, claude_code
 
 
-def _file(folder: Path, host: str) -> Path:
-    value = WRITERS[host](STEPS) if host in WRITERS else RECORDS[host]
-    is_row_a_line = host in WRITERS and isinstance(value, list)
-    return saved(folder, "session.json", as_lines(value) if is_row_a_line else value)
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Return a session of Claude Code."""
+    return saved(tmp_path, "session.json", as_lines(claude_code(STEPS)))
 
 
-@pytest.mark.parametrize("host", [*WRITERS, *RECORDS])
-def test_they_are_read(host: str, polycontext: Command, tmp_path: Path) -> None:
-    """`project` and `session append` take the files of each host."""
-    file = _file(tmp_path, host)
-    done = polycontext("project", file, "--max-tokens", 4000)
-    assert done.code == 0, done.err
-    assert ("in cents" if host in WRITERS else "fixed") in done.out
-    store = ("--store", tmp_path / "store.db")
-    assert polycontext("session", "new", "s", "--max-tokens", 4000, *store).code == 0
-    appended = polycontext("session", "append", "s", "--from", file, *store)
-    assert appended.code == 0, appended.err
-
-
-def test_what_is_left_out_is_counted(polycontext: Command, tmp_path: Path) -> None:
+def test_what_is_left_out_is_counted(polycontext: Command, file: Path) -> None:
     """The host and its own rows are named on standard error."""
-    done = polycontext("project", _file(tmp_path, "Claude Code"), "--max-tokens", 4000)
+    done = polycontext("project", file, "--max-tokens", 4000)
     assert "a session of Claude Code; left out: " in done.err
     assert "2 of a sub-agent" in done.err
 
@@ -59,9 +46,9 @@ def test_what_no_host_writes_is_refused(
     assert "internal" not in done.err
 
 
-def test_a_chat_goes_on_from_a_file(polycontext: Command, tmp_path: Path) -> None:
+def test_a_chat_goes_on_from_a_file(polycontext: Command, tmp_path: Path, file: Path) -> None:
     """The session begins with its messages; one that exists is not overwritten."""
-    file, store = _file(tmp_path, "Claude Code"), ("--store", tmp_path / "chats.db")
+    store = ("--store", tmp_path / "chats.db")
     asked = ("chat", "trip", *store, "--continue", file, "--max-tokens", 4000)
     done = polycontext(*asked, stdin="Who reviews it?\n")
     assert done.code == 0, done.err

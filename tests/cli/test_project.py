@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from polycontext.polynomial import project
 from polycontext.window.providers import get_format
 from tests.cli.command import (
@@ -53,17 +51,6 @@ def test_json_is_one_object_ready_to_be_sent(polycontext: Command) -> None:
     assert report["reached"]
     assert report["tokens_after"] <= report["max_tokens"] == 600
     assert report["gisted"]
-
-
-@pytest.mark.parametrize(("path", "budget"), [(EXAMPLE, 600), (ANTHROPIC_EXAMPLE, 600)])
-def test_projecting_the_output_changes_nothing(
-    polycontext: Command, path: Path, budget: int
-) -> None:
-    """The output has the shape of the input, so it can be piped in again."""
-    once = polycontext("project", path, "--max-tokens", budget)
-    again = polycontext("project", "-", "--max-tokens", budget, stdin=once.out)
-    assert again.out == once.out
-    assert "nothing changed" in again.err
 
 
 def test_a_request_body_stays_one(polycontext: Command, tmp_path: Path) -> None:

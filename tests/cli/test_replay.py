@@ -61,28 +61,13 @@ def test_the_summary_is_shown_and_every_turn_once(polycontext: Command) -> None:
     ) == list(range(1, 40))
 
 
-def test_a_long_view_is_cut_in_its_middle(polycontext: Command, tmp_path: Path) -> None:
-    """Long runs of verbatim messages and long summaries are cut, except with `--all`."""
-    path = saved(tmp_path, "chat.json", chat(40))
-    seen = polycontext("replay", path, "--max-tokens", "20000").out.partition(
-        "what the model sees now"
-    )[2]
-    assert "  7-34: word for word; --all shows them" in seen
-    everything = polycontext("replay", path, "--max-tokens", "20000", "--all").out.partition(
-        "what the model sees now"
-    )[2]
-    assert "word for word; --all" not in everything
-    assert "  20 assistant Fact 19:" in everything
-    long = saved(
-        tmp_path,
-        "long.json",
-        [user("a"), *(user(f"Line {n} of many words {'w' * 9}") for n in range(120)), *chat(4)],
-    )
-    cut = polycontext("replay", long, "--max-tokens", "1200").out
-    assert re.search(r"^ +⋯ \d+ more lines; --all shows them", cut, re.MULTILINE)
-    assert (
-        "more lines; --all" not in polycontext("replay", long, "--max-tokens", "1200", "--all").out
-    )
+def test_a_long_summary_is_cut_in_its_middle(polycontext: Command, tmp_path: Path) -> None:
+    """Except with `--all`."""
+    said = [user("a"), *(user(f"Line {n} of many words {'w' * 9}") for n in range(120)), *chat(4)]
+    asked = ("replay", saved(tmp_path, "long.json", said), "--max-tokens", "1200")
+    cut = re.compile(r"^ +⋯ \d+ more lines; --all shows them", re.MULTILINE)
+    assert cut.search(polycontext(*asked).out)
+    assert not cut.search(polycontext(*asked, "--all").out)
 
 
 def test_who_is_stuck_is_told_so() -> None:
@@ -110,7 +95,10 @@ def numbers_of(place: str) -> list[int]:
 
 
 def test_a_long_conversation_is_cut_to_what_matters(polycontext: Command, tmp_path: Path) -> None:
-    """Both ends and the compressions are shown, gaps are counted, and --all shows everything."""
+    """Both ends and the compressions are shown, gaps are counted, and --all shows everything.
+
+    So it is with the messages that the model sees word for word.
+    """
     path = saved(tmp_path, "chat.json", chat(100))
     ran = polycontext("replay", path, "--max-tokens", "20000")
     hidden = sum(int(count) for count in re.findall(r"(\d+) more steps; --all shows them", ran.out))
@@ -119,6 +107,9 @@ def test_a_long_conversation_is_cut_to_what_matters(polycontext: Command, tmp_pa
     assert len(rows) <= MOST_STEPS
     everything = polycontext("replay", path, "--max-tokens", "20000", "--all")
     assert "more steps" not in everything.out
+    assert "  7-94: word for word; --all shows them" in ran.out
+    assert "word for word; --all" not in everything.out
+    assert "  20 assistant Fact 19:" in everything.out.partition("what the model sees now")[2]
     assert (
         len(re.findall(r"^ +(?:\d+  (?:user|assistant)|compress) ", everything.out, re.MULTILINE))
         == len(rows) + hidden

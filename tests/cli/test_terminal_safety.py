@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Command, as_lines, saved
+from tests.cli.command import Command, as_lines, assistant, result, saved, system, user
 
 CONTROLS = (
     "\x1b[2J \x1b]0;t\x07 \x9b31m \x9d0;t\x9c \x85 \x7f \u061c\u200e\u200f "
@@ -31,25 +31,14 @@ def test_no_command_lets_a_conversation_command_the_terminal(
 ) -> None:
     """Text and JSON output hold no control characters, while letters and emoji stay."""
     messages = [
-        {"role": "system", "content": SAID},
-        {"role": "user", "content": SAID},
-        {
-            "role": "assistant",
-            "content": SAID,
-            "tool_calls": [
-                {
-                    "id": "c",
-                    "type": "function",
-                    "function": {
-                        "name": "f",
-                        "arguments": json.dumps({"a": SAID}, ensure_ascii=False),
-                    },
-                }
-            ],
-        },
-        {"role": "tool", "tool_call_id": "c", "content": SAID},
-        {"role": "user", "content": "x"},
+        system(SAID),
+        user(SAID),
+        assistant(SAID, "c"),
+        result("c", SAID),
+        user("x"),
     ]
+    arguments = json.dumps({"a": SAID}, ensure_ascii=False)
+    messages[2]["tool_calls"][0]["function"]["arguments"] = arguments
     chat = saved(tmp_path, "chat.json", messages)
     bad = saved(tmp_path, "bad.json", [{"role": SAID, "content": "x"}])
     titled = saved(

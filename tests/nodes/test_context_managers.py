@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from attrs import evolve
 
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.nodes.context_managers import COMPANION, ContextManagers
@@ -37,11 +36,6 @@ def texts(session: ContextSession) -> list[str]:
     return [turn.text for turn in session.window.all_turns()]
 
 
-def answered(session: ContextSession) -> None:
-    """Let the assistant speak."""
-    session.add_assistant_turn("Well.")
-
-
 @BOTH
 def test_what_is_at_hand_goes_into_the_next_user_turn(say: Say) -> None:
     """Items are attached before the user's words, in one commit that every provider accepts."""
@@ -58,30 +52,6 @@ def test_what_is_at_hand_goes_into_the_next_user_turn(say: Say) -> None:
     ]
     for provider in Provider:
         get_format(provider).check(session.request(provider).messages)
-
-
-@BOTH
-def test_what_stands_in_the_view_is_not_said_again(say: Say) -> None:
-    """An item in the view is not sent again until it changes or leaves the view."""
-    session = ContextSession(max_tokens=8000)
-    managers = ContextManagers(session)
-    notes = managers.open("notes")
-    notes.add(NOTE)
-    notes.add(CODE)
-    say(managers, "one")
-    answered(session)
-    say(managers, "two")
-    assert texts(session)[-3:] == ["one", "Well.", "two"]
-    answered(session)
-    changed = notes.update(evolve(NOTE, content="Be long."))
-    say(managers, "three")
-    assert texts(session)[-2:] == [context_to_string([changed]), "three"]
-    answered(session)
-    session.compress(0.0)
-    session.clear()
-    notes.remove(NOTE.id)
-    say(managers, "four")
-    assert texts(session) == [context_to_string([CODE]), "four"]
 
 
 def test_a_bound_pushes_the_oldest_out_and_the_caller_is_told() -> None:

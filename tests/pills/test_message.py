@@ -18,7 +18,7 @@ from polycontext.pills import (
 )
 from polycontext.pills.message import SentMessage, asend_message, send_message
 from polycontext.pills.resolver import Resolver
-from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.polynomial import ContextSession
 from polycontext.window import ItemType
 from polycontext.window.items import attachment_of
 from polycontext.window.providers import Provider, get_format
@@ -143,21 +143,6 @@ def test_symbols_and_buffers_are_attached_as_what_they_are(root: Path) -> None:
         "symbol src.agent.run",
     ]
     assert attachments[-1].label == "src/agent.py:3-4"
-
-
-def test_a_refused_user_turn_leaves_nothing_attached(root: Path) -> None:
-    """A refused message attaches nothing, and sending again attaches once."""
-    session = ContextSession(max_tokens=1000)
-    (root / "src/long.py").write_text("x = 1\n" * 2000, encoding="utf-8")
-    document = PillDocument.parse("[@src/agent.py] [@src/long.py]")
-    with pytest.raises(ContextOverflowError):
-        send_message(session, document, [FileResolver([root])])
-    assert (session.history.revision, session.log()) == (0, ())
-    sent = send_message(
-        session, PillDocument.parse("explain [@src/agent.py]"), [FileResolver([root])]
-    )
-    assert ([each.name for each in sent.attached], sent.held) == (["src/agent.py"], ())
-    assert len(session.log()) == 2
 
 
 def test_what_had_to_yield_to_the_rest_of_the_message_is_told() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -14,6 +15,15 @@ from polycontext.server.app import create_app
 from polycontext.server.chat import Chat
 
 SECRET = "https://secret.example refused the key abc"  # noqa: S105 - a test's
+
+
+class Request:
+    """A request with a token, as `Access` reads it."""
+
+    client = SimpleNamespace(host="127.0.0.1")
+
+    def __init__(self, token: str) -> None:
+        self.headers = {"host": "localhost", "authorization": f"Bearer {token}"}
 
 
 class Model:

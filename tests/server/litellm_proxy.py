@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -33,6 +32,7 @@ import openai
 from attrs import define, field
 
 from polycontext.testing.strict import StrictServer
+from tests.house import free_port
 from tests.vendors import StrictAnthropic, StrictChat, StrictResponses
 
 LITELLM = "litellm[proxy]==1.106.2"
@@ -309,7 +309,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     vendor, found = Vendor(), Counter[str]()
     models = vendor.models()
     with tempfile.TemporaryDirectory() as place, StrictServer(models) as server:
-        folder, ports = Path(place), [_free(), _free()]
+        folder, ports = Path(place), [free_port(), free_port()]
         door = f"http://127.0.0.1:{ports[0]}"
         (folder / "config.yaml").write_text(configuration(server.url, door))
         ask = asking(f"http://127.0.0.1:{ports[1]}")
@@ -348,12 +348,6 @@ def _run(steps: Sequence[int], talk: Talk) -> str:
     except (openai.OpenAIError, anthropic.AnthropicError) as error:
         return f"{talk.route}: {error}"
     return ""
-
-
-def _free() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as place:
-        port: int = place.getsockname()[1]
-        return port
 
 
 if __name__ == "__main__":

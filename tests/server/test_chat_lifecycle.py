@@ -2,11 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from typing import Any
 from unittest.mock import ANY
 
 import pytest
+from fastapi import HTTPException
 
 from polycontext.base import UnknownNameError
 from polycontext.pills import PillDocument
@@ -16,7 +17,7 @@ from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.server.access import Access
 from polycontext.server.chat import Chat
 from polycontext.server.chats import UNDO, Chats, key_of
-from tests.server.front import Model, contents, until
+from tests.server.front import Model, Request, contents, until
 
 pytestmark = pytest.mark.anyio
 
@@ -87,13 +88,19 @@ async def begun(chats: Chats, model: Model, *words: str) -> tuple[str, Chat]:
     return name, chat
 
 
+async def writing(store: Slow, *acts: Coroutine[Any, Any, Any]) -> list[asyncio.Task[Any]]:
+    """Begin acts, of which one writes now, and must wait."""
+    store.may.clear()
+    store.waiting.clear()
+    tasks = [*map(asyncio.create_task, acts)]
+    await asyncio.to_thread(store.waiting.wait, 60)
+    return tasks
+
+
 async def test_who_cancels_twice_loses_nothing(chats: Chats, model: Model, store: Slow) -> None:
     """Also while what was said is being stored; and the model hears of it at once."""
     _, chat = await begun(chats, model, "one ", "two")
-    store.may.clear()
-    store.waiting.clear()
-    first = asyncio.create_task(chat.cancel())
-    await asyncio.to_thread(store.waiting.wait, 60)
+    [first] = await writing(store, chat.cancel())
     second, third = asyncio.create_task(chat.cancel()), asyncio.create_task(chat.cancel())
     await asyncio.sleep(0)
     store.may.set()
@@ -106,10 +113,7 @@ async def test_whoever_asked_may_leave_in_the_middle_of_a_write(
 ) -> None:
     """It is done all the same, told, and answered."""
     _, chat = await chats.create("ann")
-    store.may.clear()
-    store.waiting.clear()
-    asking = asyncio.create_task(chat.send(PillDocument("hello")))
-    await asyncio.to_thread(store.waiting.wait, 60)
+    [asking] = await writing(store, chat.send(PillDocument("hello")))
     asking.cancel()
     await asyncio.wait({asking})
     store.may.set()
@@ -177,10 +181,7 @@ async def test_what_is_deleted_while_it_is_answered_stays_away(
     name, chat = await begun(chats, model, "one")
     told = chat.feed.listen(chat.feed.last)
     hearing = asyncio.create_task(_rest(told))
-    store.may.clear()
-    store.waiting.clear()
-    deleting = [asyncio.create_task(chats.delete("ann", name)) for _ in range(2)]
-    await asyncio.to_thread(store.waiting.wait, 60)
+    deleting = await writing(store, *(chats.delete("ann", name) for _ in range(2)))
     asking = asyncio.create_task(chats.get("ann", name))
     with pytest.raises(SessionWriteError, match="closed"):
         await asyncio.gather(chat.send(PillDocument("more")), _soon(store))
@@ -284,19 +285,11 @@ async def test_nobody_looks_through_all_chats_to_find_one(
 
 def test_tokens_that_nobody_asks_for_make_no_memory() -> None:
     """Without tokens, failures are counted by address, so invented users take no memory."""
-
-    class Asking:
-        client = type("Client", (), {"host": "127.0.0.1"})()
-
-        def __init__(self, token: str) -> None:
-            self.headers = {"host": "localhost", "authorization": f"Bearer {token}"}
-
-    access = Access(a_minute=50)
+    access: Any = Access(a_minute=50)
     refused = 0
     for number in range(100):
         try:
-            assert access.user(Asking(f"t{number}")) == f"t{number}"  # type: ignore[arg-type]
-        except Exception as error:  # noqa: BLE001 - 429
-            refused += getattr(error, "status_code", 0) == 429
-    storage: Any = access._limiter.storage
-    assert (refused, len(storage.events)) == (50, 1)
+            assert access.user(Request(f"t{number}")) == f"t{number}"
+        except HTTPException as error:
+            refused += error.status_code == 429
+    assert (refused, len(access._limiter.storage.events)) == (50, 1)

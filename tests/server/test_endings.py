@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,11 +21,11 @@ from polycontext.nodes.endings import EndingKind
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.testing import FAST
-from polycontext.testing.strict import StrictChat, StrictServer
+from polycontext.testing.strict import StrictServer
+from tests.cli.slow_endpoint import LONG, Halting
 from tests.server.front import chatting, until
 
 PLACE = re.compile(r"serving (http://\S+)/")
-WHOLE = "Plums and pears. " * 20
 
 
 class LimitedError(Exception):
@@ -121,21 +120,6 @@ def process(store: Path, model: str) -> Generator[tuple[subprocess.Popen[str], s
             running.kill()
 
 
-class Halting(StrictChat):
-    """Stop in the middle of an answer until it is over."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda _: WHOLE)
-        self.over = threading.Event()
-
-    def stream(self, request: Any, **options: Any) -> Any:
-        """Yield some events."""
-        for number, event in enumerate(super().stream(request, **options)):
-            if number == 6:
-                assert self.over.wait(120)
-            yield event
-
-
 @pytest.mark.parametrize(
     "sign", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.gate)]
 )
@@ -146,7 +130,7 @@ def test_an_answer_that_a_server_was_writing_when_it_ended(
 
     An answer that a killed server was writing is not taken for one that is still written.
     """
-    path, halting = tmp_path / "chats.db", Halting()
+    path, halting = tmp_path / "chats.db", Halting(LONG, LONG)
     with StrictServer((halting,)) as model, httpx.Client(timeout=None) as browser:  # noqa: S113
         with process(path, model.url) as (running, url):
             name = browser.post(url).json()["sessionId"]
@@ -172,8 +156,8 @@ def test_an_answer_that_a_server_was_writing_when_it_ended(
             with ContextSession.open(path, key) as session:
                 asked, answer = (turn.text for turn in session.log())
             assert asked == "What is on the shelves?"
-            assert answer != WHOLE
-            assert WHOLE.startswith(answer)
+            assert answer != LONG
+            assert LONG.startswith(answer)
             return
         with process(path, model.url) as (_, url):
             props = browser.get(f"{url}/{name}").json()["contextProps"]

@@ -26,6 +26,7 @@ from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.server import Access, Gateway, Originals, create_app, create_gateway
 from polycontext.server import gateway as routes
 from polycontext.server.rows import RequestCompressor, hash_of
+from tests.cli.command import assistant, result, user
 from tests.server.contract_client import TOOL, ContractClient
 from tests.vendors import StrictChat
 
@@ -40,12 +41,9 @@ def _client(gateway: Gateway, **headers: str) -> TestClient:
 
 
 def _rows(*texts: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = [{"role": "user", "content": "Fix the build."}]
+    rows = [user("Fix the build.")]
     for number, text in enumerate(texts):
-        function = {"name": "run", "arguments": "{}"}
-        calls = [{"id": f"c{number}", "type": "function", "function": function}]
-        rows.append({"role": "assistant", "content": None, "tool_calls": calls})
-        rows.append({"role": "tool", "tool_call_id": f"c{number}", "content": text})
+        rows += [assistant(None, f"c{number}"), result(f"c{number}", text)]
     return rows
 
 

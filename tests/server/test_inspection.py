@@ -16,10 +16,11 @@ from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.server.access import LOCAL, Access
-from polycontext.server.app import create_app
 from polycontext.server.chats import key_of, other_id
 from polycontext.server.openapi import schemas
 from polycontext.testing import FAST
+from tests.nodes.test_inspection import talk
+from tests.server.front import chatting
 
 pytestmark = pytest.mark.anyio
 
@@ -28,23 +29,18 @@ ANN, BEN = "ann's-secret-token", "ben's-secret-token"
 
 @asynccontextmanager
 async def browser(
-    store: SessionStore, access: Access | None = None, **options: Any
+    store: SessionStore, access: Access | None = None
 ) -> AsyncGenerator[httpx.AsyncClient]:
     """Return a client of an application over a store."""
-    options = {"max_tokens": 900, "counter": FAST, **options}
-    app = create_app(store, ScriptedAnswering, access, **options)
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api") as made:
-        yield made
-    await app.state.chats.close()
+    options: dict[str, Any] = {"access": access, "max_tokens": 900, "counter": FAST}
+    async with chatting(store, "long", ScriptedAnswering(), **options) as front:
+        yield front.browser
 
 
 def talked(session: ContextSession, rounds: int = 30) -> ContextSession:
     """Have a conversation that is compressed."""
     session.add_system("You keep the cellar.")
-    for number in range(rounds):
-        session.add_user_turn(f"What stands on shelf {number}? Look behind the {number} jars.")
-        session.add_assistant_turn(f"On shelf {number} stand {number * 7} jars of pears.")
+    talk(session, rounds)
     return session
 
 

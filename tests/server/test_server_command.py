@@ -23,6 +23,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.server import Server
 from polycontext.server.access import Access, Gate, Turns
 from polycontext.server.connection import configuration
+from tests.server.front import Request
 
 PLACE = re.compile(r"serving (http://\S+)/")
 
@@ -214,15 +215,6 @@ def test_a_request_that_does_not_arrive_is_not_waited_for(
 def place_of(browser: httpx.Client) -> tuple[str, int]:
     """Return the address of a client's server."""
     return "127.0.0.1", browser.base_url.port or 0
-
-
-class Request:
-    """Ask with a token."""
-
-    client = None
-
-    def __init__(self, token: str) -> None:
-        self.headers = {"host": "localhost", "authorization": f"Bearer {token}"}
 
 
 @pytest.mark.parametrize("token", ["\udcff" * 16, "ünïcödé-" * 2])

@@ -13,10 +13,10 @@ import pytest
 from polycontext.base import UnknownNameError
 from polycontext.models.answers import ScriptedAnswering
 from polycontext.pills import PillDocument
-from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SQLiteStore
 from polycontext.server.chats import Chats, key_of
 from polycontext.server.feed import PROPS, FeedEvent
+from tests.server.front import contents
 from tests.server_workers import judge, run
 
 OTHER = """
@@ -91,16 +91,14 @@ def test_a_request_sees_what_another_process_stored(tmp_path: Path) -> None:
             await elsewhere(place, key_of("me", name))
             for each in (chats, others):
                 async with each.held("me", name) as chat:
-                    said = [message["content"] for message in chat.props()["messages"]]
-                    assert said == ["from elsewhere"]
+                    assert contents(chat.props()) == ["from elsewhere"]
             async with chats.held("me", name) as chat:
                 await chat.send(PillDocument("and from here"), key="k")
                 await chat.cancel()
             async with others.held("me", name) as chat:
-                said = [message["content"] for message in chat.props()["messages"]]
-                assert said[:2] == ["from elsewhere", "and from here"]
+                assert contents(chat.props())[:2] == ["from elsewhere", "and from here"]
                 again = await chat.send(PillDocument("and from here"), key="k")
-                assert [each["content"] for each in again["messages"]].count("and from here") == 1
+                assert contents(again).count("and from here") == 1
             await elsewhere(place, key_of("me", name), "delete")
             for each in (chats, others):
                 with pytest.raises(UnknownNameError):
@@ -109,28 +107,6 @@ def test_a_request_sees_what_another_process_stored(tmp_path: Path) -> None:
             await asyncio.gather(chats.close(), others.close())
 
     asyncio.run(talk())
-
-
-def test_commands_work_beside_a_server(tmp_path: Path) -> None:
-    """A command reads and writes the file of a server that is running."""
-    place = tmp_path / "chats.db"
-    command = [str(Path(sys.executable).with_name("polycontext"))]
-
-    def told(*arguments: str) -> str:
-        done = subprocess.run(
-            [*command, "session", *arguments, "--store", str(place), "--max-tokens", "4000"],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
-        return done.stdout
-
-    with ContextSession.open(place, "s", max_tokens=4_000) as session:
-        session.add_user_turn("from here")
-        told("append", "s", "from a command", "--role", "user")
-        assert "from a command" in told("show", "s")
-        assert [turn.text for turn in session.history.refresh().log()][-1] == "from a command"
 
 
 @pytest.mark.gate

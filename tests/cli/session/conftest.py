@@ -1,12 +1,13 @@
 """Fixtures for the tests of `polycontext session`: a store from the environment, and a session."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.command import Command, Ran
+from tests.cli.command import Command, Ran, assistant, user
 
 Asked = Callable[..., Ran]
 
@@ -34,3 +35,10 @@ def small(ask: Asked) -> Asked:
     """Return the same, with a session of 400 tokens."""
     assert ask("new", "--max-tokens", "400").code == 0
     return ask
+
+
+@pytest.fixture
+def four(small: Asked) -> Asked:
+    """Return a session in which four things were said."""
+    small("append", stdin=json.dumps([user("a"), assistant("b"), user("c"), assistant("d")]))
+    return small

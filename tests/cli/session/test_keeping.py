@@ -1,8 +1,6 @@
-"""`polycontext session forget` by age, and its errors."""
+"""`polycontext session forget` by age."""
 
 import json
-
-import pytest
 
 from tests.cli.command import chat, user
 from tests.cli.session.conftest import Asked
@@ -29,23 +27,3 @@ def test_old_words_expire_and_the_view_stays(small: Asked) -> None:
     assert small("messages").out == sent
     assert small("search", "w2x19").code == 1
     assert small("forget", "--max-bytes", "0", "--yes", "--json").json()["expired"] == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("forget",), "nothing to forget was given"),
-        (("forget", "t1", "--older-than", "1"), "nothing to forget was given"),
-        (
-            ("forget", "t1"),
-            "this cannot be undone, and there is no terminal to confirm on. Add --yes.",
-        ),
-        (("forget", "--older-than", "nan", "--yes"), "Invalid value for --older-than: nan. Use"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_a_mistake_is_named(small: Asked, arguments: tuple[str, ...], words: str) -> None:
-    """Exit code 2 and one line ; the session is as it was."""
-    ran = small(*arguments, stdin=small("export").out)
-    assert (ran.code, ran.out, words in ran.complaint) == (2, "", True)
-    assert small("show", "--json").json()["revision"] == 0

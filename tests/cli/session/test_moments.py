@@ -1,21 +1,10 @@
 """`polycontext session rewind` and `fork`, and `--at`: earlier states of a session."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from polycontext import ContextSession
-from tests.cli.command import assistant, user
 from tests.cli.session.conftest import Asked
-
-
-@pytest.fixture
-def four(small: Asked) -> Asked:
-    """Return a session in which four things were said."""
-    small("append", stdin=json.dumps([user("a"), assistant("b"), user("c"), assistant("d")]))
-    return small
 
 
 def said(ask: Asked, *options: str, of: str = "s") -> list[str]:
@@ -75,34 +64,3 @@ def test_a_fork_goes_its_own_way(four: Asked, store: Path) -> None:
     assert ContextSession.history.list_sessions(store) == ("early", "other", "s")
     again = four("fork", "other")
     assert (again.code, again.complaint.startswith("")) == (1, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (("rewind",), 2, "Pass MOMENT, --back or --regenerate."),
-        (
-            ("rewind", "99"),
-            2,
-            "Use a revision from 0 to 4, a time with its zone such as 2026-11-23T10:00Z, or the id",
-        ),
-        (
-            ("rewind", "2026-11-23T10:00"),
-            2,
-            "2026-11-23T10:00 has no time zone. Write 2026-11-23T10:00Z for UTC",
-        ),
-        (("rewind", "t9"), 1, "'t9' is not a moment of the session. Use a revision such as 7"),
-        (("show", "--at", "yesterday"), 1, "a time such as 2026-11-23T10:00Z"),
-        (("show", "--at", "99"), 2, "Invalid value for --at: 99. Use a revision from 0 to 4"),
-        (("fork", ""), 2, "Invalid value for NEW: ''. Use a text"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_no_moment_is_refused(
-    four: Asked, arguments: tuple[str, ...], code: int, words: str
-) -> None:
-    """A moment that does not exist is rejected with a hint, and nothing changes."""
-    ran = four(*arguments)
-    assert (ran.code, ran.out) == (code, "")
-    assert words in ran.complaint
-    assert said(four) == ["a", "b", "c", "d"]

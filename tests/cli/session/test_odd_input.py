@@ -23,42 +23,70 @@ COMMANDS = (
 )
 
 
-USAGE: tuple[tuple[tuple[object, ...], str], ...] = (
-    (("append", "--tool-call-id", "c1"), "--tool-call-id needs a result"),
-    (("append", "--role", "tool", "x"), "--role tool and --tool-call-id go together"),
+USAGE: tuple[tuple[tuple[str, ...], int, str], ...] = (
+    (("append", "--tool-call-id", "c1"), 2, "--tool-call-id needs a result"),
+    (("append", "--role", "tool", "x"), 2, "--role tool and --tool-call-id go together"),
     (
         ("append", "--role", "user", "--tool-call-id", "c", "x"),
+        2,
         "--role tool and --tool-call-id go together",
     ),
-    (("append", "--role", "user", "x", "--from", "y"), "there is a text and --from"),
-    (("append", "--role", "assistant", "--root", ".", "x"), "--root needs a user's text"),
+    (("append", "--role", "user", "x", "--from", "y"), 2, "there is a text and --from"),
+    (("append", "--role", "assistant", "--root", ".", "x"), 2, "--root needs a user's text"),
+    (("append", "--role", "user", "x", "--idempotency-key", ""), 2, "-key: ''. Use a text"),
+    (("append", "--role", "user", "x", "--model", "gpt5"), 2, "unknown model 'gpt5'"),
+    (("messages", "--body", "{"), 2, "--body is not JSON"),
+    (("messages", "--body", "[]"), 2, "--body is not an object"),
     (
-        ("append", "--role", "user", "x", "--idempotency-key", ""),
-        "-key: ''. Use a text",
+        ("messages", "--body", '{"messages": []}'),
+        2,
+        "--body has messages, which the session sets",
     ),
-    (("append", "--role", "user", "x", "--model", "gpt5"), "unknown model 'gpt5'"),
-    (("messages", "--body", "{"), "--body is not JSON"),
-    (("messages", "--body", "[]"), "--body is not an object"),
     (
         ("show", "--store", "oracle://scott:tiger@host/db?token=1"),
+        2,
         "Invalid value for --store: 'oracle://***@host/db?***'. Use the path of a SQLite file",
     ),
+    (("forget",), 2, "nothing to forget was given"),
+    (("forget", "t1", "--older-than", "1"), 2, "nothing to forget was given"),
+    (
+        ("forget", "t1"),
+        2,
+        "this cannot be undone, and there is no terminal to confirm on. Add --yes.",
+    ),
+    (("forget", "--older-than", "nan", "--yes"), 2, "Invalid value for --older-than: nan. Use"),
+    (("rewind",), 2, "Pass MOMENT, --back or --regenerate."),
+    (
+        ("rewind", "99"),
+        2,
+        "Use a revision from 0 to 4, a time with its zone such as 2026-11-23T10:00Z, or the id",
+    ),
+    (
+        ("rewind", "2026-11-23T10:00"),
+        2,
+        "2026-11-23T10:00 has no time zone. Write 2026-11-23T10:00Z for UTC",
+    ),
+    (("rewind", "t9"), 1, "'t9' is not a moment of the session. Use a revision such as 7"),
+    (("show", "--at", "yesterday"), 1, "a time such as 2026-11-23T10:00Z"),
+    (("show", "--at", "99"), 2, "Invalid value for --at: 99. Use a revision from 0 to 4"),
+    (("fork", ""), 2, "Invalid value for NEW: ''. Use a text"),
 )
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "code", "words"),
     USAGE,
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )
-def test_a_mistake_is_named(small: Asked, arguments: tuple[str, ...], words: str) -> None:
-    """Exit code 2 and one line that names the option, and shows no secret."""
-    small("append", "--role", "user", "Hello")
-    ran = small(*arguments)
-    assert (ran.code, ran.out) == (2, "")
+def test_a_mistake_is_named(four: Asked, arguments: tuple[str, ...], code: int, words: str) -> None:
+    """One line names the option and shows no secret; the session is as it was."""
+    before = four("export").out
+    ran = four(*arguments, stdin="yes\n")
+    assert (ran.code, ran.out) == (code, "")
     assert words in ran.complaint
     assert "tiger" not in ran.err
     assert "token=1" not in ran.err
+    assert four("export").out == before
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

@@ -96,13 +96,6 @@ def test_what_is_printed_can_be_sent(picker: Asked, provider: str) -> None:
     assert ("system" in body) is (provider == "anthropic")
 
 
-def test_the_body_cannot_say_what_the_session_says(picker: Asked) -> None:
-    """Messages given beside those of the session are refused, not overwritten."""
-    ran = picker("messages", "--body", '{"messages": []}')
-    assert (ran.code, ran.out) == (2, "")
-    assert "--body has messages, which the session sets" in ran.complaint
-
-
 def test_a_turn_is_explained_with_its_words(picker: Asked) -> None:
     """A summarised turn is explained with its words and its summary; so is a summary."""
     told = picker("explain", "t3", "--json").json()

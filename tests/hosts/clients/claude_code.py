@@ -2,14 +2,12 @@
 
 import json
 import shutil
-import subprocess
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
-from .host import Host, run
+from .host import Host
 
 TESTS = Path(__file__).parents[1] / "claude-code"
 EVERY = 4
@@ -22,7 +20,7 @@ class ClaudeCode(Host):
 
     name = "claude-code"
     packages = ("@anthropic-ai/claude-code@2.1.332",)
-    _process: "subprocess.Popen[str] | None" = field(default=None, init=False)
+    binary = "claude"
     _prompts: int = field(default=0, init=False)
     _url: str = field(default="", init=False)
 
@@ -36,38 +34,23 @@ class ClaudeCode(Host):
         mod = self.place / "mod"
         shutil.copytree(self.installed(), mod)
         shutil.copytree(TESTS, mod / "tests")
-        run([*self._program, "plugin", "test", mod], self.work, self._environment)
+        self.told("plugin", "test", mod)
         told = ["install", "polycontext", "--marketplace", self.installed()]
         told += ["--config", "seconds=600"]
-        run([*self._program, "plugin", *told], self.work, self._environment)
+        self.told("plugin", *told)
 
     @property
-    def _program(self) -> list[Any]:
-        return [self.clients / "node_modules/.bin/claude"]
-
-    @property
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
+        """Return the environment, which names the vendor."""
         vendor = {"ANTHROPIC_BASE_URL": self._url, "ANTHROPIC_API_KEY": "sk-ant-of-the-stand-in"}
         off = ("DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
-        return {**self.environment, **vendor, **dict.fromkeys(off, "1")}
-
-    def version(self) -> str:
-        """Return the version of the client."""
-        return run([*self._program, "--version"], self.work, self._environment).split()[0]
+        return {**super().environment, **vendor, **dict.fromkeys(off, "1")}
 
     def start(self) -> None:
         """Start the client, and go on with its conversation if there is one."""
         again = ["--continue"] if self.script.sent else []
         lines = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
-        self._process = subprocess.Popen(
-            [*self._program, "-p", *again, *lines, "--allowed-tools", "Bash"],
-            cwd=self.work,
-            env=self._environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        self._spawn("-p", *again, *lines, "--allowed-tools", "Bash")
 
     def stop(self) -> None:
         """End the client."""
@@ -89,20 +72,11 @@ class ClaudeCode(Host):
         self._say("/compact")
 
     def _say(self, text: str) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
         message = {"role": "user", "content": [{"type": "text", "text": text}]}
-        print(
-            json.dumps({"type": "user", "message": message}), file=self._process.stdin, flush=True
-        )
-        for event in self._events():
+        self._write({"type": "user", "message": message})
+        for event in map(json.loads, self._lines()):
             if event.get("subtype") == "ui_log":
                 self.note(str(event.get("text") or event.get("message") or event))
             if event["type"] == "result":
                 return
         raise RuntimeError("Claude Code ended")
-
-    def _events(self) -> Iterator[Mapping[str, Any]]:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        yield from map(json.loads, self._process.stdout)

@@ -1,12 +1,12 @@
 """A host: how its client is installed, started and asked."""
 
+import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,13 +17,6 @@ from .model import Script
 NPM = shutil.which("npm") or "npm"
 SECONDS = 1_800
 """The longest that a step of a client may take, on a busy machine."""
-
-
-def free_port() -> int:
-    """Return a free port of the loopback interface."""
-    with socket.create_server(("127.0.0.1", 0)) as place:
-        port: int = place.getsockname()[1]
-        return port
 
 
 def run(
@@ -57,11 +50,13 @@ class Host(ABC):
 
     name: ClassVar[str]
     packages: ClassVar[tuple[str, ...]]
+    binary: ClassVar[str]
     clients: Path
     place: Path
     script: Script = field(factory=Script)
     shortened: list[str] = field(factory=list[str])
     left: list[str] = field(factory=list[str])
+    _process: "subprocess.Popen[str] | None" = field(default=None, init=False)
 
     @abstractmethod
     def provider(self) -> Any:
@@ -72,16 +67,8 @@ class Host(ABC):
         """Write the settings of an empty home, and install the host's part."""
 
     @abstractmethod
-    def version(self) -> str:
-        """Return the version of the client."""
-
-    @abstractmethod
     def start(self) -> None:
         """Start the client, and go on with its conversation if there is one."""
-
-    @abstractmethod
-    def stop(self) -> None:
-        """End the client."""
 
     @abstractmethod
     def prompt(self, text: str) -> None:
@@ -100,6 +87,48 @@ class Host(ABC):
     def work(self) -> Path:
         """Return the folder of the project."""
         return self.place / "work"
+
+    def version(self) -> str:
+        """Return the version of the client."""
+        return self.told("--version").split()[0]
+
+    def told(self, *arguments: str | Path) -> str:
+        """Return what the client prints with arguments."""
+        return run([*self._program, *arguments], self.work, self.environment)
+
+    def stop(self) -> None:
+        """End the client."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    @property
+    def _program(self) -> list[str | Path]:
+        return [self.clients / "node_modules/.bin" / self.binary]
+
+    def _spawn(self, *arguments: str) -> None:
+        """Start the client with arguments; it is talked to by lines."""
+        self._process = subprocess.Popen(
+            [*self._program, *arguments],
+            cwd=self.work,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def _write(self, told: Mapping[str, Any]) -> None:
+        """Send the client a line of JSON."""
+        assert self._process is not None
+        print(json.dumps(told), file=self._process.stdin, flush=True)
+
+    def _lines(self) -> Iterator[str]:
+        """Return the further lines that the client prints, up to its end."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        return iter(self._process.stdout.readline, "")
 
     @property
     def environment(self) -> dict[str, str]:

@@ -2,14 +2,15 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import httpx
 from attrs import define, field
 
-from .host import SECONDS, Host, free_port, run
+from tests.house import free_port
+
+from .host import SECONDS, Host
 
 MODEL = {"providerID": "stand-in", "modelID": "gpt-5"}
 
@@ -20,7 +21,7 @@ class OpenCode(Host):
 
     name = "opencode"
     packages = ("opencode-ai@1.18.33",)
-    _process: "subprocess.Popen[str] | None" = field(default=None, init=False)
+    binary = "opencode"
     _session: str = field(default="", init=False)
     _url: str = field(default="", init=False)
 
@@ -51,48 +52,29 @@ class OpenCode(Host):
         (settings / "package-lock.json").write_text(json.dumps(lock))
 
     @property
-    def _program(self) -> list[str | Path]:
-        return [self.clients / "node_modules/.bin/opencode"]
-
-    @property
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
+        """Return the environment, which names the settings."""
         # What OpenCode fetches from elsewhere is not there.
         off = ("AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD")
         told = {f"OPENCODE_DISABLE_{each}": "1" for each in off}
         told["OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER"] = "1"
         config = {"OPENCODE_CONFIG": str(self.work / "opencode.json")}
-        return {**self.environment, **told, **config}
-
-    def version(self) -> str:
-        """Return the version of the client."""
-        return run([*self._program, "--version"], self.work, self._environment).strip()
+        return {**super().environment, **told, **config}
 
     def start(self) -> None:
         """Start the server, and begin a session unless there is one."""
         port = free_port()
         self._url = f"http://127.0.0.1:{port}"
-        self._process = subprocess.Popen(
-            [*self._program, "serve", "--port", str(port)],
-            cwd=self.work,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self._process.stdout is not None
+        self._spawn("serve", "--port", str(port))
         # A request that arrives before this line is never answered.
-        if not any("listening" in line for line in self._process.stdout):
+        if not any("listening" in line for line in self._lines()):
             raise RuntimeError("OpenCode ended")
         if not self._session:
             self._post("/session", title="The build")  # or a model is asked for one
 
     def stop(self) -> None:
         """End the server, and read what the plugin told the log."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        super().stop()
         for log in (self.home / ".local/share/opencode/log").glob("*.log"):
             for line in re.findall(r'message="(polycontext.*)"', log.read_text()):
                 self.note(line)

@@ -7,34 +7,20 @@ from hypothesis import strategies as st
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import build_think_context
 from polycontext.nodes.builders import Section, build_context
-from polycontext.nodes.builders.budget import NOTHING, NodeBudgetError, fit
+from polycontext.nodes.builders.budget import NodeBudgetError, fit
 from polycontext.nodes.builders.standard_nodes import REPLY, THINK
-from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
 from polycontext.nodes.prompt_text import Entry
 from polycontext.polynomial import ContextSession
 from polycontext.testing import FAST
 from polycontext.testing.strategies import PROSE
 from polycontext.window import default_counter
 from tests.nodes.builders.material import lived
-from tests.nodes.memory.records import SAID
 from tests.nodes.moments import now_of
 
-HEADINGS = [
-    "## Entity Context",
-    "## Conversation History",
-    "## What Happened (Reasoning Trace)",
-    "---",
-    "## Your Task",
-]
 ENTRIES = st.lists(
     st.builds(Entry, PROSE, st.just("") | PROSE, st.sampled_from(ResourceClass)), max_size=10
 )
 SECTIONS = st.dictionaries(st.sampled_from(Section), ENTRIES)
-
-
-def headings_of(text: str) -> list[str]:
-    """Return the lines that are a heading of the prompt's own, in order."""
-    return [line for line in text.splitlines() if line in HEADINGS]
 
 
 @given(SECTIONS, st.integers(60, 900))
@@ -54,18 +40,6 @@ def test_pinned_entries_stay_word_for_word_and_in_order(
             if entry.resource_class is ResourceClass.PRESERVED:
                 _, stands, body = body.partition(entry.text)
                 assert stands == entry.text, "it stands behind the one before"
-
-
-def test_with_room_enough_nothing_is_cut() -> None:
-    """Uncut text is the entries in their sections, and sections without any say so."""
-    sections = {
-        Section.REASONING: [Entry("third")],
-        Section.ENTITIES: [Entry("first"), Entry("second")],
-    }
-    assert fit("critic", sections, "Say it.", 500, FAST)[0] == (
-        f"## Entity Context\nfirst\nsecond\n\n## Conversation History\n{NOTHING}\n\n"
-        "## What Happened (Reasoning Trace)\nthird\n\n---\n## Your Task\nSay it."
-    )
 
 
 def test_what_may_go_goes_before_what_may_shrink() -> None:
@@ -136,26 +110,6 @@ def test_critical_additions_are_never_cut() -> None:
     assert "Last turn: OUTCOME-9" in text
     assert "User expressed: EXPRESSED-NOW" in text
     assert "SAID-1 " not in text
-
-
-@given(st.lists(SAID, min_size=1, max_size=12), st.integers(120, 400))
-def test_nothing_that_was_said_poses_as_a_part_of_the_prompt(said: list[str], budget: int) -> None:
-    """No line that users or models said, cut or not, can be taken for a heading."""
-    history = ConversationHistory(
-        [ConversationTurn(text, f"{text} again") for text in said], "\n".join(said), said[0]
-    )
-    entries = [entry for part in conversation_parts(history) for entry in part.entries]
-    try:
-        text = fit("critic", {Section.CONVERSATION: entries}, "Say it.", budget, FAST)[0]
-    except NodeBudgetError:
-        return
-    own = (*HEADINGS, NOTHING, "", "Say it.")
-    assert [
-        line
-        for line in text.splitlines()
-        if not line.startswith(("> ", "User: ", "Assistant: ", "[")) and line not in own
-    ] == []
-    assert headings_of(text) == HEADINGS
 
 
 def test_how_long_an_entity_stays_active_is_the_callers_choice() -> None:

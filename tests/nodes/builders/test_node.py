@@ -35,6 +35,10 @@ def build(node: Node, turn: CurrentTurn | None = None) -> NodeContext:
             lambda: Node("critic", "Judge.", reasoning={"step"}),
             "unknown 'step'. Use earlier, steps",
         ),
+        (
+            lambda: Node("critic", "Judge.", "all"),
+            "^mode = 'all'. Use full, refs_and_labels, labels_only, reply, do_not_read, ",
+        ),
         (lambda: Node("critic", "Judge.", additions=BAD), "additions: str is not a Addition"),
         (
             lambda: Node("critic", "Judge.", budget=0),
@@ -50,14 +54,8 @@ def test_what_is_no_declaration_is_refused_at_once(
     declare: Callable[[], Any], problem: str
 ) -> None:
     """Not when the first context is built, turns later."""
-    with pytest.raises(InvalidDataError, match=problem):
+    with pytest.raises((InvalidDataError, InvalidOptionError), match=problem):
         declare()
-
-
-def test_an_unknown_mode_is_refused_at_once() -> None:
-    """By name, with the legal ones."""
-    with pytest.raises(InvalidOptionError, match=r"^mode = 'all'. Use full"):
-        Node("critic", "Judge.", "all")
 
 
 def test_an_addition_may_write_one_text_and_blank_ones_are_left_out() -> None:

@@ -19,6 +19,14 @@ from tests.polynomial.conversations import text_of
 DEMAND = "From now on never suggest nuts."
 
 
+def talk(session: ContextSession, exchanges: int = 60) -> ContextSession:
+    """Talk about salt."""
+    for number in range(exchanges):
+        session.add_user_turn(f"How much salt goes into pot {number * 13}?")
+        session.add_assistant_turn(f"Pot {number * 13} wants {number * 37} grams of salt.")
+    return session
+
+
 def chatted(exchanges: int = 60, max_tokens: int = 2_000, **options: Any) -> ContextSession:
     """Return a session in which a demand was made early and `exchanges` followed."""
     session = ContextSession(max_tokens=max_tokens, threshold=AdaptiveThreshold(), **options)
@@ -27,10 +35,7 @@ def chatted(exchanges: int = 60, max_tokens: int = 2_000, **options: Any) -> Con
     session.add_assistant_turn("Gladly.")
     session.add_user_turn(DEMAND)
     session.add_assistant_turn("Noted.")
-    for number in range(exchanges):
-        session.add_user_turn(f"How much salt goes into pot {number * 13}?")
-        session.add_assistant_turn(f"Pot {number * 13} wants {number * 37} grams of salt.")
-    return session
+    return talk(session, exchanges)
 
 
 def told(
@@ -61,9 +66,8 @@ def test_what_no_longer_fits_the_share_of_preserved_turns_is_still_told() -> Non
     session.add_user_turn("Plan meals.")
     session.add_assistant_turn("Gladly.")
     session.add_user_turn("You must never suggest nuts.")
-    for number in range(60):
-        session.add_assistant_turn(f"Pot {number * 13} wants {number * 37} grams of salt.")
-        session.add_user_turn(f"How much salt goes into pot {number * 13}?")
+    session.add_assistant_turn("Noted.")
+    talk(session).add_user_turn("And pepper?")
     assert not any(turn.text.startswith("You must") for turn in session.window.all_turns())
     kept = "it still holds: You must never suggest nuts."
     assert all(kept in str(told(name, session)) for name in NODES)
@@ -77,9 +81,7 @@ def test_what_is_attached_is_told_whole_and_by_its_outline_after_compressing() -
     session.add_assistant_turn("Seen it.")
     whole = "Attached [@dough.py]: def knead(dough):\n>     return dough"
     assert all(whole in str(told(name, session)) for name in NODES)
-    for number in range(60):
-        session.add_user_turn(f"How much salt goes into pot {number * 13}?")
-        session.add_assistant_turn(f"Pot {number * 13} wants {number * 37} grams of salt.")
+    talk(session)
     assert all("Attached code dough.py: def knead" in str(told(n, session)) for n in NODES)
 
 

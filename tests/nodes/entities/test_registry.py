@@ -107,3 +107,25 @@ def test_what_cannot_be_stored_or_shown_is_refused(
 def test_no_repr_shows_an_id() -> None:
     """Printing a registry shows how much there is, never an id."""
     assert repr(kitchen()) == "SessionIdRegistry(6 entities, 1 removed)"
+
+
+def test_what_is_remembered_of_the_removed_is_bounded() -> None:
+    """The registry keeps the newest 500 tombstones, and never reuses a ref."""
+    registry, _ = SessionIdRegistry().read("recipes", "a", "Soup", turn=1)
+    registry, idea = registry.generate("ideas", "Pie", turn=1)
+    registry, saved = registry.save(idea, "c0ffee00-1", turn=1)
+    registry = registry.drop(saved, turn=1)
+    for turn in range(2, 512):
+        registry, ref = registry.read("recipes", f"id-{turn:08}", turn=turn)
+        registry = registry.drop(ref, turn=turn)
+    assert [stone.turn_removed for stone in registry.tombstones] == list(range(12, 512))
+    assert (
+        registry.hide_ids("id-00000012, id-00000011, c0ffee00-1")
+        == "recipe_12, id-00000011, c0ffee00-1"
+    )
+    assert registry.read("recipes", "id-00000011", turn=512)[1] == "recipe_512"
+    assert registry.read("ideas", "c0ffee00-1", turn=512)[1] == "idea_2"
+    assert "recipe_1" in registry
+    for forgotten in (idea, saved, "recipe_2"):
+        with pytest.raises(UnknownRefError, match="is not in the registry"):
+            registry.get(forgotten)

@@ -16,30 +16,27 @@ from polycontext.nodes.history import (
 from tests.nodes.memory.records import exchanges
 
 
-def test_an_unknown_pending_kind_names_the_legal_ones() -> None:
-    """A kind that is none is refused with the field, the value and what would be legal."""
-    with pytest.raises(
-        InvalidDataError, match=r"^type: unknown 'demand'. Use propose, clarify, ask_user"
-    ):
-        PendingState("demand", "Now!")
-
-
 @pytest.mark.parametrize(
-    ("fields", "named"),
+    ("record", "fields", "named"),
     [
-        ({"user": "\ud800"}, "user"),
-        ({"user": None}, "user"),
-        ({"user": "a", "routing": {"a": {1}}}, "routing.a"),
-        ({"user": "a", "routing": {"a": [float("nan")]}}, r"routing.a\[0\]"),
-        ({"user": "a", "routing": {"a": 2**64}}, "routing.a"),
-        ({"user": "a", "timestamp": "yesterday"}, "timestamp"),
-        ({"user": "a", "timestamp": "2026-03-01T18:00:00"}, "timestamp"),
+        (
+            PendingState,
+            {"type": "demand", "context": "Now!"},
+            "type: unknown 'demand'. Use propose, clarify, ask_user",
+        ),
+        (ConversationTurn, {"user": "\ud800"}, "user"),
+        (ConversationTurn, {"user": None}, "user"),
+        (ConversationTurn, {"user": "a", "routing": {"a": {1}}}, "routing.a"),
+        (ConversationTurn, {"user": "a", "routing": {"a": [float("nan")]}}, r"routing.a\[0\]"),
+        (ConversationTurn, {"user": "a", "routing": {"a": 2**64}}, "routing.a"),
+        (ConversationTurn, {"user": "a", "timestamp": "yesterday"}, "timestamp"),
+        (ConversationTurn, {"user": "a", "timestamp": "2026-03-01T18:00:00"}, "timestamp"),
     ],
 )
-def test_what_cannot_be_stored_is_refused(fields: dict[str, Any], named: str) -> None:
+def test_what_cannot_be_stored_is_refused(record: Any, fields: dict[str, Any], named: str) -> None:
     """Invalid text, data that JSON cannot hold and naive datetimes are refused by field name."""
     with pytest.raises(InvalidDataError, match=f"^{named}"):
-        ConversationTurn(**fields)
+        record(**fields)
 
 
 @given(st.lists(exchanges(), max_size=5), st.integers(0, 6), st.integers(0, 6))

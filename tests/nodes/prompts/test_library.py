@@ -1,6 +1,7 @@
 """Templates from folders: a user's own first, the package's behind them."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,8 +66,14 @@ def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "problem"),
+    ("given", "problem"),
     [
+        ({"system_templates": {"a": "{"}}, r"system_templates\['a'\]:1:1: '\{' is no place"),
+        (
+            {"persona_templates": {"warmth": "Be warm."}},
+            r"persona_templates\['warmth'\]: 'warmth' names no band. Use .*\.low, \.middle, \.high",
+        ),
+        ({"section_templates": {"end": "x"}}, "no section is called 'end'"),
         ({"a": "Hello\n{name.upper}"}, r"a\.md:2:1: '\{name.upper\}' is no place"),
         ({"a": "\n \n"}, r"a\.md: is empty. Use "),
         ({"_persona": "low: no heading"}, r"_persona\.md:1:1: line"),
@@ -82,12 +89,13 @@ def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
-def test_a_faulty_file_is_refused_when_it_is_loaded(
-    tmp_path: Path, files: dict[str, str], problem: str
+def test_a_faulty_template_is_refused_when_it_is_loaded(
+    tmp_path: Path, given: dict[str, Any], problem: str
 ) -> None:
-    """A faulty template is refused with its place when the builder is made."""
+    """With its place, whether it is in a file or given as a text."""
+    options = given if "_templates" in str(given) else {"folders": [folder(tmp_path, **given)]}
     with pytest.raises(TemplateError, match=problem):
-        PromptBuilder(folders=[folder(tmp_path, **files)])
+        PromptBuilder(**options)
 
 
 def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
@@ -97,23 +105,3 @@ def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
         TemplateError, match=r"a\.md: is not UTF-8 text \(.* at byte 2\). Use UTF-8"
     ):
         PromptBuilder(folders=[tmp_path])
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"system_templates": {"a": "{"}}, r"system_templates\['a'\]:1:1: '\{' is no place"),
-        (
-            {"persona_templates": {"warmth": "Be warm."}},
-            r"persona_templates\['warmth'\]: 'warmth' names no band. Use .*\.low, \.middle, \.high",
-        ),
-        ({"section_templates": {"end": "x"}}, "no section is called 'end'"),
-    ],
-    ids=["system", "persona", "section"],
-)
-def test_a_faulty_text_is_refused_by_its_name(
-    options: dict[str, dict[str, str]], problem: str
-) -> None:
-    """Templates that are passed are checked as those of a file."""
-    with pytest.raises(TemplateError, match=problem):
-        PromptBuilder(**options)

@@ -66,20 +66,18 @@ def test_an_unknown_eigenvector_gets_a_sentence_of_the_default() -> None:
         ("# warmth\n\nlow Be cool.", 3, "line 'low Be cool.'"),
         ("# warmth\nlow: a\nhot: b", 3, "line 'hot: b'"),
         ("# \nlow: a", 2, "line 'low: a'"),
+        (
+            "# warmth\nlow:  Be {name.upper}.",
+            2,
+            r"^_persona\.md:2:10: '\{name\.upper\}' is no place",
+        ),
     ],
 )
 def test_a_faulty_persona_file_is_refused_at_its_line(text: str, line: int, problem: str) -> None:
-    """A line that is neither heading nor band is an error at its line."""
+    """A line that is neither heading nor band, and a sentence that is no template."""
     with pytest.raises(TemplateError, match=problem) as caught:
         list(read_persona(text, "_persona.md"))
     assert caught.value.line == line
-
-
-def test_a_faulty_sentence_is_refused_at_its_line_and_column() -> None:
-    """A sentence is a template, and its fault is reported at its place in the file."""
-    with pytest.raises(TemplateError, match=r"'\{name\.upper\}' is no place") as caught:
-        list(read_persona("# warmth\nlow:  Be {name.upper}.", "_persona.md"))
-    assert str(caught.value).startswith("_persona.md:2:10: ")
 
 
 @given(ANY_TEXT)

@@ -14,37 +14,11 @@ from polycontext.polynomial import (
     IllegalDirectionError,
 )
 from polycontext.polynomial.machine import Region
-from polycontext.window import ContextItem, ToolCall
-
-
-def _session(**options: object) -> ContextSession:
-    session = ContextSession(400, **options)  # type: ignore[arg-type]
-    session.add_system("SYSTEM-SECRET: behave.")
-    session.add_user_turn("Where is my parcel?")
-    session.add_assistant_turn(None, [ToolCall("c1", "track", '{"key": "ARGUMENT-SECRET"}')])
-    return session
+from polycontext.window import ContextItem
 
 
 def _props(session: ContextSession) -> dict[str, Any]:
     return ComponentRenderer().render_chat(session)
-
-
-def test_props_show_what_user_and_assistant_said() -> None:
-    """Messages carry id, role, content, time and whether they are preserved, in camel case."""
-    session = _session()
-    session.add_tool_turn("RESULT-SECRET", tool_call_id="c1")
-    session.add_assistant_turn("It arrives today.")
-    assert [(m["role"], m["content"], m["isPreserved"]) for m in session.render()["messages"]] == [
-        ("user", "Where is my parcel?", True),
-        ("assistant", "It arrives today.", False),
-    ]
-    assert set(session.render()["messages"][0]) == {
-        "id",
-        "role",
-        "content",
-        "timestamp",
-        "isPreserved",
-    }
 
 
 def test_an_attachment_shows_as_its_name_only() -> None:
@@ -60,10 +34,10 @@ def test_an_attachment_shows_as_its_name_only() -> None:
     )
     assert _props(session)["status"] == "thinking"
     messages = session.render()["messages"]
-    assert [(m["role"], m["content"]) for m in messages[:3]] == [
-        ("user", "[@src/app.py:3]"),
-        ("user", f"[@{nameless.id}]"),
-        ("user", "What is wrong with it?"),
+    assert [(m["role"], m["content"], m["isPreserved"]) for m in messages[:3]] == [
+        ("user", "[@src/app.py:3]", False),
+        ("user", f"[@{nameless.id}]", False),
+        ("user", "What is wrong with it?", True),
     ]
     assert messages[3]["content"].startswith("[@…")
     assert len(messages[3]["content"]) < 100

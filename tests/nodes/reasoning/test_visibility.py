@@ -1,7 +1,5 @@
 """Layer 3 in a prompt: each node its own part, and nothing that was said poses as the prompt."""
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,39 +8,12 @@ from polycontext.base import InvalidOptionError
 from polycontext.nodes.reasoning import (
     ReasoningNode,
     ReasoningTrace,
-    TurnCuration,
     TurnExecutionSummary,
     format_reasoning_for_prompt,
 )
-from tests.nodes.memory.records import SAID, curations, summaries
+from tests.nodes.memory.records import summaries
 
 NODES: tuple[ReasoningNode, ...] = ("understand", "think", "act", "reply")
-OWN = re.compile(
-    r"### (Your decisions so far|Earlier reasoning|Conversation flow"
-    r"|(Turn before|Last turn|This turn) \(turn \d+\))"
-    r"|(Turn before|Last turn|Just accomplished): .*"
-    r"|(Decided|Curation|BLOCKED|Phase|User expressed|  Outcome|  Note|  Entities): .*"
-    r"|> .*|- .*|\(nothing happened yet\)|"
-)
-
-
-@given(
-    st.lists(summaries(), max_size=2),
-    SAID,
-    st.none() | summaries(),
-    st.lists(st.builds(TurnCuration, st.integers(0, 9), curations()), max_size=2),
-    st.sampled_from(NODES),
-)
-def test_what_was_said_never_starts_a_line(
-    recent: list[TurnExecutionSummary],
-    earlier: str,
-    current: TurnExecutionSummary | None,
-    log: list[TurnCuration],
-    node: ReasoningNode,
-) -> None:
-    """Whatever models and users say, every line starts with one of the prompt's own marks."""
-    text = format_reasoning_for_prompt(ReasoningTrace(recent, earlier, current, log), node)
-    assert [line for line in text.splitlines() if not OWN.fullmatch(line)] == []
 
 
 @given(summaries(), st.sampled_from(["think", "act", "reply"]))

@@ -8,7 +8,6 @@ import argparse
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Generator
@@ -24,7 +23,7 @@ from polycontext.polynomial.stores.locations import store_at
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.server.access import Access
 from polycontext.server.app import create_app
-from tests.house import ROOT
+from tests.house import ROOT, free_port
 
 SHOWN = """The cellar has **three shelves**.
 
@@ -135,12 +134,6 @@ def served(store: Path, *options: str) -> Generator[Served]:
         yield server
     finally:
         server.stop()
-
-
-def free_port() -> int:
-    """Return a port that nobody has."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as place:
-        return int(place.getsockname()[1])
 
 
 def main() -> None:

@@ -93,6 +93,13 @@ class Tab:
                 f'.message[data-role="assistant"]:not([aria-busy]):has-text("{answer}")'
             ).last.wait_for()
 
+    def check(self, what: str) -> None:
+        """Check that axe finds no violation in what is shown."""
+        axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+        found = axe.run(self.page).response["violations"]
+        told = [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
+        assert told == [], what
+
     @property
     def session(self) -> str:
         """Return the id of the chat that the address names."""

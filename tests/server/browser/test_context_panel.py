@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,12 @@ from polycontext.polynomial import ContextSession
 from polycontext.server.chats import key_of
 from polycontext.window import ToolCall
 from tests.server.browser.chat_server import served
-from tests.server.browser.chromium import Tab, chromium
+from tests.server.browser.chromium import Tab
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # the server is in another process
 
 WIDE = {"width": 1280, "height": 800}
 FACT = "medlars"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Return a browser for all tests of this file."""
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture
@@ -127,31 +119,24 @@ def test_a_report_answers_without_a_server(browser: Any, store: Path, tmp_path: 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_axe_finds_nothing_in_the_panel(browser: Any, store: Path, scheme: str, width: int) -> None:
     """The panel, a message of it and a past turn are accessible, wide and narrow."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-
-    def clean(tab: Tab, what: str) -> None:
-        found = axe.run(tab.page).response["violations"]
-        told = [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
-        assert told == [], what
-
     with served(store, "--max-tokens", "900") as server:
         look: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
         context = browser.new_context(viewport={"width": width, "height": 800}, **look)
         tab = Tab(context, f"{server.url}/#/s/{name_of(server.url, own=True)}")
         tab.messages.last.wait_for()
         if width == 360:
-            clean(tab, "chat")
+            tab.check("chat")
             tab.button("Context").click()
         tab.page.get_by_role("slider").wait_for()
-        clean(tab, "panel")
+        tab.check("panel")
         tab.page.get_by_role("searchbox", name="Search the log").fill(FACT)
         tab.page.get_by_role("list", name="Messages found").get_by_role("button").first.click()
         tab.page.get_by_role("heading", name="What replaced it").wait_for()
-        clean(tab, "message")
+        tab.check("message")
         tab.button("Close").click()
         tab.page.get_by_role("slider").fill("5")
         tab.page.get_by_text("What the model saw at step 5 of").first.wait_for()
-        clean(tab, "past")
+        tab.check("past")
         tab.button("Hide context").click()
         tab.messages.filter(has_text=FACT).wait_for()  # what the model saw stays
-        clean(tab, "conversation of the past")
+        tab.check("conversation of the past")

@@ -10,7 +10,7 @@ import pytest
 from polycontext.polynomial import ContextSession
 from polycontext.server.chats import key_of
 from tests.server.browser.chat_server import Served, served
-from tests.server.browser.chromium import Tab, chromium
+from tests.server.browser.chromium import Tab
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # the server is in another process
 
@@ -19,13 +19,6 @@ LONG = "What stands on the shelves? I can see " + "plums, pears, quinces, cider 
 Open = Callable[..., Tab]
 
 WIDE = {"width": 1280, "height": 800}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Return a browser for all tests of this file."""
-    with chromium() as running:
-        yield running
 
 
 ANN, BOB = "the-token-for-ann", "the-token-for-bob"
@@ -347,37 +340,30 @@ def at_body(tab: Tab) -> bool:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(tmp_path: Path, opened: Open, scheme: str) -> None:
     """Axe reports no violation in any state of the page, in either colour scheme and width."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-
-    def clean(tab: Tab, what: str) -> None:
-        found = axe.run(tab.page).response["violations"]
-        told = [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
-        assert told == [], what
-
     look = {"color_scheme": scheme, "reduced_motion": "reduce"}
     with served(
         tmp_path / "chats.db", "--max-tokens", "900", "--by-hand", "--token", ANN
     ) as server:
         tab = opened(server.url, **look)
         tab.page.get_by_label("Token").wait_for()
-        clean(tab, "token")
+        tab.check("token")
         tab.page.get_by_label("Token").fill(ANN)
         tab.button("Come in").click()
         tab.input.wait_for()
-        clean(tab, "empty")
+        tab.check("empty")
         tab.send("What is in the cellar?", "three shelves")
         tab.messages.last.hover()
-        clean(tab, "conversation")
+        tab.check("conversation")
         press(tab)
-        clean(tab, "pressured")
+        tab.check("pressured")
         tab.choose("Compress")
         tab.page.get_by_text("Summarised for the model:").last.wait_for()
-        clean(tab, "compressed")
+        tab.check("compressed")
         tab.page.set_viewport_size({"width": 320, "height": 640})
-        clean(tab, "narrow")
+        tab.check("narrow")
         tab.button("Chats").click()
         tab.page.get_by_role("button", name="New chat").wait_for()
-        clean(tab, "chats")
+        tab.check("chats")
 
 
 def long_session(path: Path, turns: int, name: str = "long", **options: Any) -> None:
