@@ -203,6 +203,15 @@ def read_source(block: Mapping[str, Any]) -> Source:
             return _openai(block)
 
 
+def blocks_of_document(block: Mapping[str, Any]) -> list[Any]:
+    """Return the blocks that a document of Anthropic's consists of; most documents have none."""
+    match block:
+        case {"type": "document", "source": {"type": "content", "content": list(inner)}}:
+            return inner
+        case _:
+            return []
+
+
 def decoded_size(payload: str) -> int:
     """Return how many bytes a base64 `payload` holds.
 

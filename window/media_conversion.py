@@ -7,7 +7,7 @@ is not converted.
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +17,8 @@ from .media import (
     Medium,
     MediumKind,
     Source,
+    blocks_of_document,
+    describe_block,
     head,
     read_medium,
     read_source,
@@ -145,12 +147,17 @@ def _text(text: str, name: str, target: str) -> Block | None:
 
 
 def _inner_text(block: Mapping[str, Any]) -> str | None:
-    """Return the text of a document made of blocks, or None if it has other blocks than text."""
-    match block:
-        case {"source": {"type": "content", "content": [_, *_] as inner}}:
-            return "\n".join(each["text"] for each in inner) if all(map(is_text, inner)) else None
-        case _:
-            return None
+    """Return the text of a document made of blocks, or None if it has no text.
+
+    A line stands in place of each other block.
+    """
+    inner = blocks_of_document(block)
+    return told(inner) if any(map(is_text, inner)) else None
+
+
+def told(blocks: Sequence[Any]) -> str:
+    """Return the text of `blocks`, with a line in place of each other block."""
+    return "\n".join(each["text"] if is_text(each) else describe_block(each) for each in blocks)
 
 
 def is_text(block: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import Factory, define
 
 from ..errors import InvalidMessagesError
-from ..media import MediumKind, block_type, describe_block, read_medium
+from ..media import MediumKind, block_type, blocks_of_document, describe_block, read_medium
 from ..request_limits import Load, fits, request_limits
 from .places import Place
 from .wire import Message, Provider
@@ -31,6 +31,8 @@ BLANK_SCREEN = (
 _MADE = "image_generation_call"
 """The type of an item with an image that the model made, which has bytes but is no input."""
 
+_HOLDERS = ("content", "source", "output", "parts", "functionResponse")
+
 
 def media_in(provider: Provider, blocks: Any) -> Iterator[tuple[Message, Load]]:
     """Yield each medium in `blocks`, messages or items, with its load, in order."""
@@ -39,19 +41,19 @@ def media_in(provider: Provider, blocks: Any) -> Iterator[tuple[Message, Load]]:
         if load is not None:
             yield from [(block, load)] if load else ()
             continue
-        for inner in map(block.get, ("content", "output", "parts", "functionResponse")):
+        for inner in map(block.get, _HOLDERS):
             yield from media_in(provider, inner if isinstance(inner, list) else [inner])
 
 
 def load_of(provider: Provider, block: Message) -> Load | None:
-    """Return the load of a block of `provider`, or None if it is no medium.
+    """Return the load of a block of `provider`, or None if it is no medium, or made of blocks.
 
     >>> link = {"type": "image", "source": {"type": "url", "url": "https://example.org/cat.png"}}
     >>> load_of(Provider.ANTHROPIC, link)["images"]
     1
     """
     medium = read_medium(_as_block(block))
-    if medium is None:
+    if medium is None or blocks_of_document(block):
         return None
     images = int(medium.kind is MediumKind.IMAGE and block.get("type") != _MADE)
     side = max(medium.width or 0, medium.height or 0)

@@ -16,6 +16,7 @@ from attrs import define
 from ..call_ids import answers_named
 from ..errors import InvalidMessagesError
 from ..turn import Role, Turn
+from ..wire_text import compact
 from .places import Place, shown
 from .wire import Message, Parsed, Provider
 
@@ -107,6 +108,17 @@ class CallNames:
 
 def _as_text(call_id: object) -> object:
     return str(call_id) if isinstance(call_id, int) else call_id
+
+
+def result_text(content: object) -> object:
+    """Return the content of a result, as text if it is null or a number.
+
+    >>> result_text(None), result_text(7), result_text(["plums"])
+    ('', '7', ['plums'])
+    """
+    if content is None:
+        return ""
+    return compact(content) if isinstance(content, int | float) else content
 
 
 def mended(

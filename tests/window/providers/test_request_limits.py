@@ -64,6 +64,11 @@ def file_of(pages: int, padding: int = 0) -> Message:
     return {"type": "document", "source": source}
 
 
+def sheet(*blocks: Message) -> Message:
+    """Return a document of Anthropic's that is made of these blocks."""
+    return {"type": "document", "source": {"type": "content", "content": [*blocks]}}
+
+
 def inline(kind: str, data: bytes) -> list[Message]:
     """Return a content with data, as Google's contents hold it."""
     return [{"role": "user", "parts": [{"inlineData": {"mimeType": kind, "data": b64(data)}}]}]
@@ -81,6 +86,26 @@ SITUATIONS: dict[str, Situation] = {
         "anthropic",
         lambda: [*looked(*[picture()] * 21, picture(2_600))],
         "90 x 60, left out",
+    ),
+    "a sheet with a side of 9,000 pixels": (
+        "anthropic",
+        lambda: [said(sheet(text("page"), picture(9_000, 300))), *looked(sheet(picture(9_000)))],
+        "9000 x 300, left out",
+    ),
+    "a sheet of too many pictures": (
+        "anthropic",
+        lambda: [said(sheet(text("page"), *[picture()] * 130))],
+        "90 x 60, left out",
+    ),
+    "a sheet with a wide one among many": (
+        "anthropic",
+        lambda: [*looked(*[picture()] * 20, sheet(picture(), picture(2_600)))],
+        "90 x 60, left out",
+    ),
+    "a sheet of what is no block": (
+        "anthropic",
+        lambda: [said(sheet({"text": "page"})), *looked(sheet("page"))],  # type: ignore[arg-type]
+        "text/plain, left out",
     ),
     "a file of 700 pages": ("anthropic", lambda: [said(file_of(700))], "700 pages, left out"),
     "a file of 30 megabytes": ("anthropic", lambda: [said(file_of(1, 30_000_000))], "left out"),
@@ -135,7 +160,15 @@ def check_requests(session: ContextSession) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["too many pictures", "a wide one among many", "ten marks", "messages of one id"]
+    "name",
+    [
+        "too many pictures",
+        "a wide one among many",
+        "a sheet with a side of 9,000 pixels",
+        "a sheet of too many pictures",
+        "ten marks",
+        "messages of one id",
+    ],
 )
 def test_what_was_taken_never_stops_a_wrapped_client(name: str) -> None:
     """A list that fits is written anew if the vendor would refuse it."""
@@ -197,6 +230,16 @@ def test_the_newest_marks_stay_beside_those_of_tools(ttl: Message, own: Message)
     assert json.dumps(session.request("anthropic").messages).count("ephemeral") == 2 * (not is_late)
 
 
+def test_marks_in_a_sheet_count() -> None:
+    """Cache breakpoints inside documents, also inside those of results, are among the four."""
+    given = [text(f"{number}", **MARK) for number in range(6)]
+    call, answer = next(looked(sheet(*given[:3])))
+    session = ContextSession(WIDE, counter=FAST)
+    session.add_user_turn("Look.")
+    session.extend([call, answer, *said(sheet(*given[3:]))], "anthropic")
+    assert json.dumps(session.request("anthropic").messages).count("ephemeral") == 4
+
+
 SYSTEM = [text("Be brief.", **MARK)]
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}, **MARK}]
 
@@ -236,3 +279,35 @@ def test_a_list_with_too_many_pictures_is_found(provider: str) -> None:
     for count, rules in ((most, []), (most + 1, ["too-much-media"])):
         given = [{"role": "user", name: [part] * count}]
         assert [found.rule for found in findings(given, provider)] == rules
+
+
+def test_pictures_in_a_sheet_are_found() -> None:
+    """The findings count pictures inside documents, also inside those of results."""
+    call, answer = next(looked(sheet(picture(9_000))))
+    wide = said(sheet(*[picture()] * 20, picture(2_600)))
+    for given, rules in (
+        (said(sheet(text("page"), picture())), []),
+        (said(sheet(*[picture()] * 101)), ["too-much-media"]),
+        (wide, ["image-size"]),
+        (said(sheet(picture(9_000))), ["image-size"]),
+        ([*said(text("Look.")), call, answer], ["image-size"]),
+    ):
+        assert [found.rule for found in findings(given, "anthropic")] == rules
+
+
+@pytest.mark.parametrize(
+    ("provider", "role"),
+    [
+        ("openai", "user"),
+        ("openai-responses", "user"),
+        ("gemini", "user"),
+        ("anthropic", "assistant"),
+    ],
+)
+def test_a_sheet_names_its_pictures_where_they_cannot_be_sent(provider: str, role: str) -> None:
+    """A document that is sent as text has a line for each picture in it."""
+    session = ContextSession(WIDE, counter=FAST)
+    session.add_user_turn("Look.")
+    session.extend(said(sheet(text("page"), picture()), role=role), "anthropic")
+    sent = session.request(provider).messages
+    assert "page\\n[image/png, 90 x 60, left out]" in json.dumps(sent)

@@ -13,6 +13,7 @@ from polycontext.adapters.wire_dialect import WireDialect
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check
 from polycontext.window.providers.tool_pairs import NO_RESULT
+from tests.vendors import findings
 
 Message = dict[str, Any]
 Step = tuple[str, str]
@@ -190,3 +191,66 @@ def test_a_late_result_without_an_id_finds_its_call() -> None:
     projection = project([go, called, go, *other, answered], 5_000, repair=True)
     assert NO_RESULT not in str(projection.messages)
     assert str(projection.messages).count("KEY") == len(["look", "taste", "wash"])
+
+
+def looked(provider: str, value: Any) -> list[Message]:
+    """Return a conversation with a call whose result holds `value`."""
+    go, so = {"role": "user", "content": "Go."}, {"role": "user", "content": "So?"}
+    match provider:
+        case "openai":
+            return [*chat([GO, CALL]), {"role": "tool", "tool_call_id": "c1", "content": value}, so]
+        case "anthropic":
+            used = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+            result = {"type": "tool_result", "tool_use_id": "c1", "content": value}
+            return [
+                go,
+                {"role": "assistant", "content": [used]},
+                {"role": "user", "content": [result, {"type": "text", "text": "So?"}]},
+            ]
+        case _:
+            called = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+            return [go, called, {"type": "function_call_output", "call_id": "c1", "output": value}]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "openai-responses"])
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, ""), (7, "7"), (0.5, "0.5"), (True, "true"), ("ok", "ok")]
+)
+def test_the_value_of_a_tool_becomes_text(provider: str, value: object, text: str) -> None:
+    """A number as the content of a result is its text, and null an empty text."""
+    mended = project(looked(provider, value), 5_000, provider=provider, repair=True).messages
+    assert findings(mended, provider) == []
+    if value is not None or provider != "anthropic":  # Anthropic accepts null.
+        assert mended == looked(provider, text)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "openai-responses"])
+def test_the_value_of_a_tool_is_refused_without_repair(provider: str) -> None:
+    """Without `repair`, a number is no content of a result."""
+    with pytest.raises(InvalidMessagesError):
+        project(looked(provider, 7), 5_000, provider=provider)
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"), [(None, {}), ('{"path": "a.py"}', {"path": "a.py"}), ("a.py", None)]
+)
+def test_the_input_of_a_call_becomes_an_object(given: object, arguments: Message | None) -> None:
+    """Null is an input without arguments, and JSON text of an object is that object."""
+    messages = looked("anthropic", "ok")
+    messages[1]["content"][0]["input"] = given
+    with pytest.raises(InvalidMessagesError):
+        project(messages, 5_000, provider="anthropic")
+    if arguments is None:
+        with pytest.raises(InvalidMessagesError):
+            project(messages, 5_000, provider="anthropic", repair=True)
+        return
+    mended = project(messages, 5_000, provider="anthropic", repair=True).messages
+    assert mended[1]["content"][0]["input"] == arguments
+
+
+def test_an_answer_without_parts_becomes_empty_text() -> None:
+    """OpenAI refuses an empty list of parts."""
+    given = [*chat([GO]), {"role": "assistant", "content": []}, *chat([SO])]
+    mended = project(given, 5_000, provider="openai", repair=True).messages
+    assert findings(mended, "openai") == []
+    assert mended[1] == {"role": "assistant", "content": ""}

@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from ...media import HEADS, head
@@ -26,7 +27,7 @@ from .message_rules import (
     block_at,
     refuse_empty_text,
 )
-from .versions import check_entry
+from .versions import are_blocks, blocks_in, check_entry, with_blocks
 
 _SOURCES: Mapping[str, str] = {"base64": "data", "url": "url", "file": "file_id"}
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -55,7 +56,8 @@ def _check_document(block: Message, at: AnthropicPlace) -> None:
     """Check the source of a document: base64 of a PDF, text, blocks, a URL, or an uploaded file.
 
     Raises:
-        InvalidMessagesError: Rules bad-source, media-type, bad-base64, empty-text.
+        InvalidMessagesError: Rules bad-source, media-type, bad-base64, empty-text, and those
+            of the blocks inside.
     """
     source = _checked_source(block, at.into("source"), (*_SOURCES, "text", "content"))
     kind, rule = source["type"], "media-type"
@@ -67,6 +69,9 @@ def _check_document(block: Message, at: AnthropicPlace) -> None:
         legal = "application/pdf; text goes as a text source"
         media_type.one_of(rule, given, ("application/pdf",), legal)
         _check_base64(source["data"], tagged, "document", "PDF")
+    for inner, spot in blocks_in(block, at):
+        if inner["type"] != "text":
+            check_block(inner, spot)
 
 
 def _checked_source(
@@ -79,7 +84,8 @@ def _checked_source(
     if kind not in kinds:
         raise at.unknown_tag(rule, kind, kinds, f"has the type {shown(kind)}", ", ".join(kinds))
     name = _SOURCES.get(kind, "data" if kind == "text" else "content")
-    if name != "content" or not isinstance(source.get(name), list):
+    content = source.get(name)
+    if name != "content" or not (isinstance(content, list) and are_blocks(content)):
         at.into(f"!{kind}").needed(rule, source, name, str, "text")
     return source
 
@@ -139,19 +145,20 @@ def as_accepted(block: Message, role: str) -> Message:
     """Return `block` as a message of `role` may hold it.
 
     Fields that the vendor does not know and invalid cache breakpoints are left out. A line
-    stands in place of a block that it refuses, also inside a result.
+    stands in place of a block that it refuses, also inside a result or a document.
     """
     kind = block["type"]
     block = known_fields(block, FIELDS.get(kind, block), f"{kind} block")
-    inner = block.get("content") if kind == "tool_result" else None
-    if isinstance(inner, list):
-        block = {**block, "content": [as_accepted(each, role) for each in inner]}
+    if kind in _HOLDERS:
+        block = with_blocks(block, partial(as_accepted, role=role))
     if accepted(block, check_mark, WHOLE) is not block:
         block = without(block, MARK)
     return block if kind in _SAID else accepted(block, _check_in, WHOLE, role=role)
 
 
 _SAID = frozenset({"text", "tool_use", "tool_result"})
+_HOLDERS = frozenset({"tool_result", "document"})
+"""The types of the blocks with blocks inside that are the user's."""
 
 
 def check_blocks_of(entry: Entry, index: int, *, newest: bool = True) -> None:
@@ -291,13 +298,13 @@ def _marked(request: Mapping[str, Any]) -> list[Message]:
 def each_block(
     blocks: Sequence[Message], at: AnthropicPlace
 ) -> Iterator[tuple[Message, AnthropicPlace]]:
-    """Yield each of `blocks` with its place, and the blocks inside a result before it."""
+    """Yield each of `blocks` with its place, and those inside a result or a document before it."""
     for number, block in enumerate(blocks):
         spot = at.into(number)
-        inner = block.get("content") if block.get("type") == "tool_result" else None
         # Results do not nest, as the vendor accepts none inside a result.
-        for place, each in enumerate(inner if isinstance(inner, list) else ()):
-            yield each, spot.into("content", place)
+        for each, place in blocks_in(block, spot) if block.get("type") in _HOLDERS else ():
+            yield from blocks_in(each, place) if each.get("type") == "document" else ()
+            yield each, place
         yield block, spot
 
 

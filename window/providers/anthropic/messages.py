@@ -8,11 +8,11 @@ first call on.
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...turn import Role, ToolCall, Turn
-from ...wire_text import compact
+from ...wire_text import compact, loaded_arguments
 from ..blocks import copied_messages
 from ..layout import MISSING, Collector, without
 from ..places import Place
-from ..tool_pairs import CallNames, paired
+from ..tool_pairs import CallNames, paired, result_text
 from ..wire import Message, Parsed, Provider, Rendered
 from .block_rules import THINKING
 from .message_rules import Entry, read_entries
@@ -29,8 +29,9 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
 
     System messages inside the list are parsed in place. The provider accepts them between turns,
     and leading ones are a common way to store `system` (`hoist` separates those). With `repair`, a
-    call in the middle without a result gets a marked one. `waiting` are ids of calls before the
-    list that have no result yet.
+    call in the middle without a result gets a marked one, a result that is a number becomes text,
+    and an input that is null or JSON text an object. `waiting` are ids of calls before the list
+    that have no result yet.
 
     Raises:
         InvalidMessagesError: A message breaks a rule of docs/providers.md; the error names its
@@ -40,7 +41,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     ['hi']
     """
     given = copied_messages(Provider.ANTHROPIC, messages)
-    copies = [*_named(given, CallNames([*waiting]))]
+    copies = [*_named(given, CallNames([*waiting]), repair=repair)]
     entries = read_entries(copies, results_first=not repair)
     found: list[tuple[Turn, int]] = []
     start = 0
@@ -52,7 +53,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     return paired(Provider.ANTHROPIC, found, copies, repair=repair, waiting=waiting)
 
 
-def _named(messages: Iterable[Message], names: CallNames) -> Iterator[Message]:
+def _named(messages: Iterable[Message], names: CallNames, *, repair: bool) -> Iterator[Message]:
     """Yield `messages` with an id for each call and result, and a content for each answer.
 
     Compatible servers may give none.
@@ -62,9 +63,22 @@ def _named(messages: Iterable[Message], names: CallNames) -> Iterator[Message]:
         if content is None and message.get("role") == "assistant":
             content = []
         if isinstance(content, list) and all(isinstance(block, dict) for block in content):
-            yield {**message, "content": [_named_block(block, names) for block in content]}
+            blocks = map(_repaired, content) if repair else content
+            yield {**message, "content": [_named_block(block, names) for block in blocks]}
         else:
             yield message
+
+
+def _repaired(block: Message) -> Message:
+    """Return a call with an object as its input, or a result with text as its content."""
+    match block:
+        case {"type": "tool_use", "input": None | str() as given}:
+            loaded = loaded_arguments(given or "")
+            return block if loaded is None else {**block, "input": loaded}
+        case {"type": "tool_result", "content": int() | float() as content}:
+            return {**block, "content": result_text(content)}
+        case _:
+            return block
 
 
 def _named_block(block: Message, names: CallNames) -> Message:

@@ -5,11 +5,11 @@ messages, so the wordings are ours. The SDK for Python sends 2026-10-21 from 2.0
 hold content that a version rejects: it is read, kept, and rendered in another form.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from ...media import describe_block, read_medium
-from ...media_conversion import is_text
+from ...media import blocks_of_document, describe_block, read_medium
+from ...media_conversion import is_text, told
 from ..wire import Message, Provider
 from .message_rules import WHOLE, AnthropicPlace, Entry, block_at
 
@@ -90,11 +90,7 @@ def adapted(block: Message, role: str) -> Message:
 def _told(document: Message) -> Message:
     """Return a text block that describes a document and includes its text, if it has any."""
     medium = read_medium(document)
-    said = (
-        medium.text
-        if medium is not None and medium.text
-        else "\n".join(block["text"] for block in _inner(document) if is_text(block))
-    )
+    said = medium.text if medium is not None and medium.text else told(blocks_of_document(document))
     line = describe_block(document)
     mark = {"cache_control": document["cache_control"]} if "cache_control" in document else {}
     return {
@@ -112,8 +108,7 @@ def _cited(block: Message, at: AnthropicPlace) -> AnthropicPlace | None:
             if isinstance(block.get("citations"), list) and block["citations"]
             else None
         )
-    steps = ("source", "content") if block.get("type") == "document" else ("content",)
-    found = (_cited(inner, at.into(*steps, number)) for number, inner in enumerate(_inner(block)))
+    found = (_cited(inner, place) for inner, place in blocks_in(block, at))
     return next((spot for spot in found if spot is not None), None)
 
 
@@ -124,22 +119,29 @@ def _uncited(block: Message) -> Message:
             for name, value in block.items()
             if name != "citations" or not isinstance(value, list)
         }
-    inner = [_uncited(each) for each in _inner(block)]
+    return with_blocks(block, _uncited)
+
+
+def with_blocks(block: Message, change: Callable[[Message], Message]) -> Message:
+    """Return `block` with the blocks inside it as `change` returns them."""
+    inner = [change(each) for each, _ in blocks_in(block, WHOLE)]
     if not inner:
         return block
-    return (
-        {**block, "source": {**block["source"], "content": inner}}
-        if block["type"] == "document"
-        else {**block, "content": inner}
-    )
+    if block["type"] == "document":
+        return {**block, "source": {**block["source"], "content": inner}}
+    return {**block, "content": inner}
 
 
-def _inner(block: Message) -> list[Message]:
-    """Return the blocks inside a result, a search result or a document of blocks."""
-    holder = block.get("source") if block.get("type") == "document" else block
-    content = holder.get("content") if isinstance(holder, Mapping) else None
-    return (
-        content
-        if isinstance(content, list) and all(isinstance(each, dict) for each in content)
-        else []
-    )
+def are_blocks(content: Sequence[Any]) -> bool:
+    """Return whether all of a content are objects with a type."""
+    return all(isinstance(each, dict) and isinstance(each.get("type"), str) for each in content)
+
+
+def blocks_in(block: Message, at: AnthropicPlace) -> Iterator[tuple[Message, AnthropicPlace]]:
+    """Yield the blocks inside a result, a search result or a document of blocks, with places."""
+    is_document = block.get("type") == "document"
+    content = blocks_of_document(block) if is_document else block.get("content")
+    if isinstance(content, list) and are_blocks(content):
+        steps = ("source", "content") if is_document else ("content",)
+        for number, each in enumerate(content):
+            yield each, at.into(*steps, number)

@@ -29,7 +29,7 @@ from ..layout import (
 from ..media_room import MediaRoom
 from ..openai_places import MAX_TOOL_NAME, OpenAIPlace
 from ..places import Place, shown
-from ..tool_pairs import CallNames, paired
+from ..tool_pairs import CallNames, paired, result_text
 from ..wire import Message, Parsed, Provider, Rendered, ToolDefinition, speaker
 from .rules import BODIES, MAX_CALL_ID, check_part
 
@@ -44,8 +44,9 @@ LEGACY = "function_call"
 def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
     """Parse chat messages into turns, one for each message; the history may end on open calls.
 
-    With `repair`, a call in the middle without a result gets a marked one. `waiting` are ids of
-    calls before the list that have no result yet.
+    With `repair`, a call in the middle without a result gets a marked one, and a result that is
+    null or a number becomes text. `waiting` are ids of calls before the list that have no result
+    yet.
 
     Raises:
         InvalidMessagesError: A message breaks a rule of docs/providers.md; the error names its
@@ -57,12 +58,23 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     <Role.SYSTEM: 'system'>
     """
     copies = copied_messages(Provider.OPENAI, messages)
+    if repair:
+        copies = [*map(_repaired, copies)]
     modern = _modern(copies, is_called=LEGACY in [*waiting])
     turns = [
         (_parse_turn(message, Place(Provider.OPENAI, ("messages", index))), index)
         for index, message in enumerate(_named(modern, [*waiting]))
     ]
     return paired(Provider.OPENAI, turns, copies, repair=repair, waiting=waiting)
+
+
+def _repaired(message: Message) -> Message:
+    """Return a message whose content is text if its value allows it."""
+    content, role = message.get("content"), message.get("role")
+    if role in ("tool", "function"):
+        return {**message, "content": result_text(content)}
+    is_empty = role == "assistant" and content == [] and not message.get("tool_calls")
+    return {**message, "content": ""} if is_empty else message
 
 
 def _modern(messages: Sequence[Message], *, is_called: bool) -> Iterator[Message]:

@@ -17,7 +17,7 @@ from ...wire_text import compact
 from ..blocks import check_blocks, copied_messages
 from ..layout import MISSING, Collector, is_plain, without
 from ..places import Place
-from ..tool_pairs import CallNames, paired
+from ..tool_pairs import CallNames, paired, result_text
 from ..wire import Message, Parsed, Provider
 from .rules import PROGRAM_OUTPUT
 from .writer import (
@@ -36,8 +36,9 @@ from .writer import (
 def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
     """Parse input items into turns; the history may end on open calls.
 
-    With `repair`, a call in the middle without an output gets a marked one. `waiting` are ids of
-    calls before the list that have no result yet.
+    With `repair`, a call in the middle without an output gets a marked one, and an output that is
+    null or a number becomes text. `waiting` are ids of calls before the list that have no result
+    yet.
 
     Raises:
         InvalidMessagesError: An item breaks a rule of docs/providers.md; the error names its index
@@ -50,6 +51,13 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     """
     copies = copied_messages(Provider.RESPONSES, messages)
     items = [*_named(copies, [*waiting])]
+    if repair:
+        items = [
+            {**item, "output": result_text(item["output"])}
+            if item.get("type") in _OUTPUTS and "output" in item
+            else item
+            for item in items
+        ]
     places = [Place(Provider.RESPONSES, ("input", index)) for index in range(len(items))]
     kinds = [*map(type_of, items, places)]
     roles = _begun_by_the_user(kinds, [*map(role_of, items, kinds, places)])
