@@ -45,11 +45,6 @@ def read_claude_code(rows: Iterable[Row]) -> Transcript:
         row = {**short, "message": unpacked(short.get("message"))}
         if not is_preserving:
             short.clear()
-        # After a retry of the host, a row may stand there twice.
-        if (name := row.get("uuid")) in seen:
-            gathered.left_out["written again"] += 1
-            continue
-        seen |= {name} - {None}
         if (why := _why_not(row, left)) is not None and not _stands_alone(row, gathered):
             gathered.left_out[why] += 1
             if row.get("subtype") == "compact_boundary" and row.get("uuid") not in left:
@@ -57,6 +52,8 @@ def read_claude_code(rows: Iterable[Row]) -> Transcript:
                 gathered.compact((), _preserved(own, row))
             elif row.get("isCompactSummary"):
                 gathered.see(_content(row))
+        elif row.get("uuid") in seen:  # After a retry of the host, a row may stand there twice.
+            gathered.left_out["written again"] += 1
         elif row["type"] == "assistant":
             key = row["message"].get("id")
             if isinstance(key, str) and not gathered.has_answer(key):
@@ -64,6 +61,7 @@ def read_claude_code(rows: Iterable[Row]) -> Transcript:
             gathered.say(line, "assistant", _blocks(row), key if isinstance(key, str) else None)
         else:
             _told_by_user(line, row, gathered, kept)
+        seen |= {row.get("uuid")} - {None}
     return gathered.transcript("Claude Code")
 
 

@@ -193,7 +193,7 @@ def order_of(pieces: Sequence[Piece]) -> list[int]:
         is_again = not is_code and first[pieces[place].text] < place
         if not _WORD.search(text):  # a rule, or a bracket
             return 6
-        if place >= ending or (are_lines and place in (0, len(pieces) - 1)):
+        if (are_lines and place in (0, len(pieces) - 1)) or (place >= ending and not is_again):
             return 0
         if is_again:
             return 5
