@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from .cues import is_done
-from .events import Event, Happening
+from .events import TEAMMATE, Event, Happening
 from .records import read_json
 
 TASK_CALLS = frozenset({"TaskCreate", "TaskUpdate", "TaskList", "TaskGet"})
@@ -13,6 +13,7 @@ TASK_CALLS = frozenset({"TaskCreate", "TaskUpdate", "TaskList", "TaskGet"})
 
 _TASK, _CREATED = re.compile(r"#(\d{1,9}) \[(\w+)\] (.+)"), re.compile(r"#(\d{1,9})[^:\n]*:? ?(.*)")
 _DONE = re.compile(r"(?i)\btask #(\d{1,9})(?: (?:is|was|now))? (?:done|completed?|finished)\b")
+_SPOKEN = frozenset({Happening.ASK, Happening.SAY})
 _CLOSED = frozenset({"completed", "deleted"})
 _POINT = re.compile(r"\s*[-*+]?\s*\[[^\]\n]{1,3}\]\s*(\S.*)")
 
@@ -44,9 +45,10 @@ def with_tasks(events: Sequence[Event], standing: Sequence[Event] = ()) -> list[
     """
     tasks, found, last = dict[str, str](), [*events], -1
     for place, event in enumerate((*events, *standing)):
-        # Another agent may have closed it in a list of its own.
-        for number in _DONE.findall(event.text):
-            tasks.pop(number, None)
+        if event.happening in _SPOKEN or event.name == TEAMMATE:
+            # Another agent may have closed it in a list of its own.
+            for number in _DONE.findall(event.text):
+                tasks.pop(number, None)
         if event.happening == Happening.CALL and event.name in TASK_CALLS:
             if not event.failed:
                 _note(event, tasks)

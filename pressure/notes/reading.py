@@ -75,6 +75,9 @@ _ANSWERS = re.compile(
     r"\s{0,9}(?:User has answered your questions|Your questions have been answered):", re.IGNORECASE
 )
 _GO_ON = ". You can now continue"
+_OF_USER = re.compile(r"(?i)question|exit_?plan|ask_?(?:user|human|follow)")
+_ASKED_FIRST = re.compile(r"\s{0,9}\[(?:write|replace|insert|apply|search_and|ask|attempt)_\w+")
+"""The names of tools that only ask the user, and how a result of tools begins that ask first."""
 _UNANSWERED = re.compile(r"(?:- [^\n]*\n\s*\(No answer provided\)\s*)+")
 _TEAMMATE = re.compile(
     r"<teammate-message\s[^<>]{0,200}?teammate_id=\"([^\"<>]{1,60})\"[^<>]{0,2000}>"
@@ -230,7 +233,7 @@ class _Reader:
         What the user answered or objected to it is the user's.
         """
         call = self.events[place]
-        said, text = _heard_of(text)
+        said, text = _heard_of(text) if _is_by_host(call, turn) else ("", text)
         refused = text == REFUSAL
         failed = (
             refused
@@ -276,6 +279,16 @@ def _of_teammates(text: str) -> Iterator[tuple[str, str]]:
         told = part[tag.end() :].strip() if tag else ""
         if tag and told and told[0] != "{":
             yield tag[1], told
+
+
+def _is_by_host(call: Event, turn: Turn) -> bool:
+    """Return whether a result that tells what the user said can only be the host's: no page's."""
+    return (
+        turn.metadata.get("is_error") is True
+        or call.effect == Effect.EDIT
+        or _OF_USER.search(call.name) is not None
+        or (turn.role is Role.USER and _ASKED_FIRST.match(turn.text) is not None)
+    )
 
 
 def _heard_of(result: str) -> tuple[str, str]:
