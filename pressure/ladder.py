@@ -131,7 +131,15 @@ class Ladder:
         gone = self.tokens[0] - tokens
         if self.columns.is_meeting and (1 - share) * room < THIN_GIST * gone:
             share = THIN_SHARE
+        if not (self.columns.is_meeting or self._has_work()):
+            return share * room  # What was said once may be asked for at any time.
         return max(share * room, room - max(FULL_GIST * gone, FULL_TOKENS))
+
+    def _has_work(self) -> bool:
+        """Return whether anything was done or written: calls, or code in one of four messages."""
+        turns = self.columns.atoms.turns
+        coded = sum("```" in turn.text for turn in turns)
+        return 4 * coded >= len(turns) or any(turn.tool_calls for turn in turns)
 
     def select(
         self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]

@@ -554,11 +554,17 @@ def test_the_recent_tail_stands_whole_up_to_its_share() -> None:
         ]
 
 
+def coded(turns: list[Turn]) -> list[Turn]:
+    """Return turns that say the same in blocks of code."""
+    return [evolve(turn, content=f"```\n{turn.text}\n```") for turn in turns]
+
+
 @pytest.mark.parametrize(
     ("turns", "share", "least", "most"),
     [
-        (talk(900), 0.5, FULL_TOKENS, 2.5 * FULL_TOKENS),
-        (talk(900), 0.05, 0.5, 0.65),
+        (coded(talk(900)), 0.5, FULL_TOKENS, 2.5 * FULL_TOKENS),
+        (coded(talk(900)), 0.05, 0.5, 0.65),
+        (talk(900), 0.5, 0.5, 0.65),
         ([user(words(each, 12)) for each in range(900)], 0.2, 0.1, 0.4),
         ([user(words(each, 12)) for each in range(900)], 0.04, 0.02, 0.12),
     ],
@@ -566,7 +572,7 @@ def test_the_recent_tail_stands_whole_up_to_its_share() -> None:
 def test_recent_turns_get_what_a_full_gist_leaves(
     turns: list[Turn], share: float, least: float, most: float
 ) -> None:
-    """It is full from so many tokens; a thin one of users alone is of no use."""
+    """With code or calls it is full from so many tokens; a thin one of users alone is of no use."""
     window = extended(opened(1_000_000), [*turns, user("Well?")])
     room = int(share * window.tokens)
     done = HEAD.commit(window, HEAD.fulfil(HEAD.plan_within(window, room)))

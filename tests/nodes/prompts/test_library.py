@@ -93,7 +93,9 @@ def test_a_faulty_template_is_refused_when_it_is_loaded(
     tmp_path: Path, given: dict[str, Any], problem: str
 ) -> None:
     """With its place, whether it is in a file or given as a text."""
-    options = given if "_templates" in str(given) else {"folders": [folder(tmp_path, **given)]}
+    options = given
+    if "_templates" not in str(given):
+        options = dict[str, Any](folders=[folder(tmp_path, **given)])
     with pytest.raises(TemplateError, match=problem):
         PromptBuilder(**options)
 

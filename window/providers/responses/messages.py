@@ -50,7 +50,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     <Role.SYSTEM: 'system'>
     """
     copies = copied_messages(Provider.RESPONSES, messages)
-    items = [*_named(copies, [*waiting])]
+    items: list[Message] = [*_named(copies, [*waiting])]
     if repair:
         items = [
             {**item, "output": result_text(item["output"])}
