@@ -91,7 +91,6 @@ _PROMPTED = re.compile(
     r"\s{0,9}(?:Implement the following plan:\s{1,9}#|Implement the plan as specified, it is"
     r"|Generate a file named AGENTS\.md that|Please analyze this codebase and create a CLAUDE\.md"
     r"|Your task is to create a detailed summary of the conversation|You are performing a CONTEXT"
-    r"|Caveat: The messages below were generated|\[ERROR\] You did not use a tool"
     r"|Certainly! (?:I|Here|Let) |I['’]ll help you |Je vais (?:procéder|vous (?:aider|guider)) )"
 )
 # The head of a mail that somebody else wrote; nothing tells where the mail ends.
